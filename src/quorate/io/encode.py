@@ -1,0 +1,219 @@
+"""Votes by name become labels in codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quorate.errors import DataError, require_choice
+from quorate.io.sources import MISSING, Kind, Table, read_table
+from quorate.kernels import Codes
+from quorate.labels import LARGEST_CODE, Codebook, Labels
+
+ROLES = ("task", "worker", "label")
+Repeats = Literal["count", "first", "last"]
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """What was read: rows, those dropped for a missing field, and rows in which a worker answers
+    a task again (kept, or dropped when only the first or last answer is wanted)."""
+
+    rows: int
+    missing: int
+    repeated: int
+    repeats_kept: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Labels in codes, their names, and how they were read."""
+
+    labels: Labels
+    codebook: Codebook
+    report: ReadReport
+    kind: Kind
+
+
+def read_votes(
+    source: Any,
+    *,
+    task_column: str | None = None,
+    worker_column: str | None = None,
+    label_column: str | None = None,
+    repeats: Repeats = "count",
+    format: str | None = None,
+    missing: Sequence[str] = MISSING,
+    classes: pl.Series | None = None,
+) -> Votes:
+    """Read votes from a file, standard input (``"-"``), a data frame, an Arrow table, an iterable
+    of (task, worker, label), or a matrix of tasks by workers with -1 or NaN where there is none.
+
+    >>> votes = read_votes([("a", "ann", True), ("a", "bob", False), ("b", "ann", True)])
+    >>> votes.labels.n_tasks, votes.codebook.classes.to_list()
+    (2, [False, True])
+    """
+    require_choice("repeats", repeats, ("count", "first", "last"))
+    if isinstance(source, Votes):
+        return source
+    if isinstance(source, np.ndarray):
+        source = _from_matrix(source)
+    columns = {"task": task_column, "worker": worker_column, "label": label_column}
+    table = read_table(source, ROLES, columns=columns, format=format, missing=missing)
+    frame = table.frame.select(_without_nan(column) for column in table.frame)
+    rows = len(frame)
+    frame = frame.drop_nulls()
+    missing_rows = rows - len(frame)
+    if frame.is_empty():
+        raise DataError(f"{table.origin} has no row with a task, a worker and a label.")
+    if repeats != "count":
+        frame = frame.unique(["task", "worker"], keep=repeats, maintain_order=True)
+    labels, codebook = _encode(frame, table, classes)
+    kept = repeats == "count"
+    repeated = count_repeats(labels) if kept else rows - missing_rows - len(frame)
+    return Votes(labels, codebook, ReadReport(rows, missing_rows, repeated, kept), table.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Known answers: a task and its label in each row; and how many rows lacked either."""
+
+    tasks: pl.Series
+    labels: pl.Series
+    missing: int
+
+
+def read_answers(source: Any) -> Answers:
+    """Known answers from a table of task and label, or a mapping from task to label.
+
+    >>> read_answers({"a": "cat", "b": "dog"}).labels.to_list()
+    ['cat', 'dog']
+    """
+    table = read_table(source, ("task", "label"))
+    frame = table.frame.select(_without_nan(column) for column in table.frame)
+    answers = frame.drop_nulls().unique(maintain_order=True)
+    if answers["task"].is_duplicated().any():
+        twice = answers["task"].filter(answers["task"].is_duplicated())[0]
+        raise DataError(f"{table.origin} gives task {twice!r} more than one answer.")
+    tasks, labels = answers["task"], answers["label"]
+    if table.text:
+        tasks, labels = retyped(tasks), retyped(labels)
+    return Answers(tasks, labels, len(frame) - len(frame.drop_nulls()))
+
+
+def _without_nan(column: pl.Series) -> pl.Series:
+    """NaN is missing too; whole numbers that a missing one had made floats are whole again."""
+    if not column.dtype.is_float():
+        return column
+    column = column.fill_nan(None)
+    whole = column.cast(pl.Int64, strict=False)
+    return whole if whole.eq_missing(column).all() else column
+
+
+def _from_matrix(matrix: NDArray[Any]) -> pl.DataFrame:
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise DataError(
+            f"A matrix of votes has tasks as rows, workers as columns and numbers in it; this one"
+            f" has the shape {matrix.shape} and the type {matrix.dtype}."
+        )
+    task, worker = np.nonzero((matrix != -1) & (matrix == matrix))
+    return pl.DataFrame({"task": task, "worker": worker, "label": matrix[task, worker]})
+
+
+def _encode(
+    frame: pl.DataFrame, table: Table, classes: pl.Series | None
+) -> tuple[Labels, Codebook]:
+    worker, workers = _codes(frame["worker"], frame["worker"].unique(maintain_order=True))
+    label, class_names = _label_codes(frame["label"], table, classes)
+    coded = frame.select("task", worker=worker, label=label)
+    tasks, indptr, worker, label = _by_task(coded)
+    labels = Labels(
+        indptr, worker.to_numpy(), label.to_numpy(), len(workers), len(class_names)
+    )
+    names = (tasks, workers, class_names)
+    if table.text:
+        names = (retyped(tasks), retyped(workers), class_names)
+    return labels, Codebook(*names)
+
+
+def _label_codes(
+    column: pl.Series, table: Table, classes: pl.Series | None
+) -> tuple[pl.Series, pl.Series]:
+    """Codes in the order of the classes: given, or sorted."""
+    present = column.unique()
+    names = retyped(present) if table.text else present
+    order = names.arg_sort()
+    present, names = present.gather(order), names.gather(order)
+    codes = pl.arange(0, len(names), dtype=pl.Int32, eager=True)
+    if classes is not None:
+        codes, names = match(names, classes, f"{table.origin} has the label"), classes
+    return column.replace_strict(present, codes, return_dtype=pl.Int32), names
+
+
+def match(names: pl.Series, known: pl.Series, what: str) -> pl.Series:
+    """The codes of names that must all be known."""
+    codes = find(names, known)
+    if codes.null_count():
+        stranger = names.filter(codes.is_null())[0]
+        shown = ", ".join(map(str, known.head(12).to_list()))
+        raise DataError(f"{what} {stranger!r}, which is none of {shown}.")
+    return codes
+
+
+def find(names: pl.Series, known: pl.Series) -> pl.Series:
+    """The codes of names, null for those not known; text is compared with text."""
+    if names.dtype != known.dtype:
+        names, known = names.cast(pl.String), known.cast(pl.String)
+    codes = pl.arange(0, len(known), dtype=pl.Int32, eager=True)
+    return names.replace_strict(known, codes, default=None, return_dtype=pl.Int32)
+
+
+def _codes(column: pl.Series, names: pl.Series) -> tuple[pl.Series, pl.Series]:
+    codes = pl.arange(0, len(names), dtype=pl.Int32, eager=True)
+    return column.replace_strict(names, codes, return_dtype=pl.Int32), names
+
+
+def _by_task(coded: pl.DataFrame) -> tuple[pl.Series, NDArray[np.integer], pl.Series, pl.Series]:
+    """Task names in order of appearance, where each one's labels start, and the labels in task
+    order. Votes that already stand task by task are taken as they are."""
+    task = coded["task"]
+    starts = task.ne_missing(task.shift(1))
+    starts[0] = True
+    tasks = task.filter(starts)
+    if tasks.n_unique() == len(tasks):
+        edges = starts.arg_true().to_numpy()
+        worker, label = coded["worker"], coded["label"]
+    else:
+        grouped = coded.group_by("task", maintain_order=True).agg("worker", "label")
+        tasks = grouped["task"]
+        edges = np.concatenate([[0], grouped["worker"].list.len().to_numpy().cumsum()[:-1]])
+        worker, label = grouped["worker"].explode(), grouped["label"].explode()
+    indptr = np.concatenate([edges, [len(coded)]])
+    return tasks, indptr.astype(np.int32 if len(coded) <= LARGEST_CODE else np.int64), worker, label
+
+
+def retyped(names: pl.Series) -> pl.Series:
+    """Names that were read as text, as whole numbers or truth values if they all are such, to the
+    letter: 7 becomes a number, 007 stays text."""
+    for dtype in (pl.Int64, pl.Boolean):
+        if dtype == pl.Boolean and not names.is_in(["true", "false"]).all():
+            continue
+        typed = names == "true" if dtype == pl.Boolean else names.cast(dtype, strict=False)
+        if typed.cast(pl.String).eq_missing(names).all():
+            return typed
+    return names
+
+
+def count_repeats(labels: Labels) -> int:
+    """How many labels a worker gave to a task that the same worker had labelled already."""
+    repeated = 0
+    for block in labels.blocks():
+        task = np.repeat(np.arange(block.n_tasks, dtype=np.int64), np.diff(block.indptr))
+        visits = np.sort(task * block.n_workers + block.worker)
+        repeated += int(np.count_nonzero(visits[1:] == visits[:-1]))
+    return repeated

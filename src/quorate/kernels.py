@@ -1,0 +1,179 @@
+"""Arrays in, arrays out: the few products and reductions every model is made of.
+
+With ``A`` the sparse 0/1 matrix of tasks by columns (a column is a worker's label, or a worker),
+an E-step is ``A @ table`` and an M-step ``A.T @ posterior``. SciPy's products release the GIL, so
+blocks are swept side by side in threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+# The logarithm of a zero probability: finite, so that sums never make a NaN, and so low that a
+# class with one more zero than another always loses, as in the limit of a vanishing probability.
+LOG_ZERO = -1e9
+
+
+class Rows(NamedTuple):
+    """The rows of a tall table that a block touches; the others are zero."""
+
+    index: Codes
+    values: Floats
+    height: int
+
+    def dense(self) -> Floats:
+        table = np.zeros((self.height, *self.values.shape[1:]))
+        table[self.index] = self.values
+        return table
+
+
+class Incidence(NamedTuple):
+    """Which columns each task touches: ``matrix[task, column]`` counts; ``columns`` are their codes
+    in a table of ``height`` rows, or None when the matrix has all of them."""
+
+    matrix: csr_array
+    columns: Codes | None
+    height: int
+
+    def gather(self, table: Floats) -> Floats:
+        """For each task, the sum of the table's rows it touches."""
+        product: Floats = self.matrix @ (table if self.columns is None else table[self.columns])
+        return product
+
+    def scatter(self, values: Floats) -> Floats | Rows:
+        """For each row of the table, the sum of the values of the tasks that touch it."""
+        product: Floats = self.matrix.T @ values
+        return product if self.columns is None else Rows(self.columns, product, self.height)
+
+
+def incidence(indptr: NDArray[np.integer], column: Codes, height: int) -> Incidence:
+    """Keep only the columns that occur when the table is taller than the block has labels: what a
+    block holds and returns is then bounded by its own size, however many workers there are."""
+    columns = None
+    width = height
+    if height > len(column):
+        columns, column = np.unique(column, return_inverse=True)
+        column = column.astype(np.int32)
+        width = len(columns)
+    matrix = csr_array((_ones(len(column)), column, indptr), shape=(len(indptr) - 1, width))
+    return Incidence(matrix, columns, height)
+
+
+_shared_ones = np.ones(0)
+
+
+def _ones(n: int) -> Floats:
+    """One array of ones serves every block's matrix, which only reads it."""
+    global _shared_ones
+    if len(_shared_ones) < n:
+        _shared_ones = np.ones(max(n, 300_000))
+        _shared_ones.flags.writeable = False
+    return _shared_ones[:n]
+
+
+def weighted_votes(
+    indptr: NDArray[np.integer], label: Codes, weight: Floats, n_classes: int
+) -> Floats:
+    """``votes[task, class]``: the sum of the weights of the labels that name the class."""
+    votes: Floats = csr_array(
+        (weight, label, indptr), shape=(len(indptr) - 1, n_classes)
+    ).toarray()
+    return votes
+
+
+def vote_shares(indptr: NDArray[np.integer], label: Codes, n_classes: int) -> Floats:
+    """The soft vote; a task without labels gives every class the same share."""
+    votes = weighted_votes(indptr, label, _ones(len(label)), n_classes)
+    total = np.diff(indptr)[:, None]
+    return np.divide(votes, total, out=np.full_like(votes, 1 / n_classes), where=total > 0)
+
+
+def task_sums(indptr: NDArray[np.integer], values: Floats) -> Floats:
+    """The sum of each task's values; zero for a task without labels."""
+    sums = np.zeros(len(indptr) - 1)
+    labelled = np.diff(indptr) > 0
+    if labelled.any():
+        sums[labelled] = np.add.reduceat(values, indptr[:-1][labelled])
+    return sums
+
+
+def belief_in_labels(indptr: NDArray[np.integer], label: Codes, posterior: Floats) -> Floats:
+    """For each label, the probability that it names the truth."""
+    start = np.arange(len(posterior)) * posterior.shape[1]
+    return np.take(posterior, np.repeat(start, np.diff(indptr)) + label)
+
+
+def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
+    """Turn ``log p(truth, labels)`` into the posterior, in place, and the log of each row's sum.
+
+    Column by column: NumPy is several times slower at reducing many short rows.
+    """
+    columns = log_joint.T
+    highest = columns[0].copy()
+    for column in columns[1:]:
+        np.maximum(highest, column, out=highest)
+    log_joint -= highest[:, None]
+    posterior = np.exp(log_joint, out=log_joint)
+    total = columns[0].copy()
+    for column in columns[1:]:
+        total += column
+    posterior /= total[:, None]
+    return posterior, np.log(total) + highest
+
+
+def log_or(values: Floats, at_zero: float = LOG_ZERO) -> Floats:
+    """The logarithm, with ``at_zero`` for that of zero."""
+    return np.log(values, out=np.full_like(values, at_zero), where=values > 0)
+
+
+def weighted_log(weight: Floats | float, values: Floats) -> float:
+    """The sum of ``weight * log(values)``, where no weight means no term."""
+    weight = np.broadcast_to(np.asarray(weight, dtype=float), values.shape)
+    return float(np.sum(weight * log_or(values), where=weight != 0))
+
+
+def tied(scores: Floats) -> NDArray[np.bool_]:
+    """Which classes share the highest score of each task."""
+    best: NDArray[np.bool_] = scores == scores.max(axis=1, keepdims=True)
+    return best
+
+
+def choose(scores: Floats, ties: str, seed: int, first_task: int) -> Codes:
+    """The class of the highest score; ties fall to the first class, or at random when so asked."""
+    if ties != "random":
+        return scores.argmax(axis=1).astype(np.int32)
+    lots = np.where(tied(scores), task_lots(len(scores), scores.shape[1], seed, first_task), -1.0)
+    return lots.argmax(axis=1).astype(np.int32)
+
+
+def harden(posterior: Floats, ties: str, seed: int, first_task: int) -> Floats:
+    """All belief on the likeliest class; with ``ties="shared"`` evenly on those that are tied."""
+    if ties == "shared":
+        best = tied(posterior).astype(float)
+        return best / best.sum(axis=1, keepdims=True)
+    hard = np.zeros_like(posterior)
+    hard[np.arange(len(hard)), choose(posterior, ties, seed, first_task)] = 1.0
+    return hard
+
+
+def task_lots(n_tasks: int, n_classes: int, seed: int, first_task: int) -> Floats:
+    """Uniform numbers that depend on the seed, the task and the class only, so that a tie falls
+    the same way in whatever block its task is swept (the mixer of SplitMix64)."""
+    with np.errstate(over="ignore"):
+        task = np.arange(first_task, first_task + n_tasks, dtype=np.uint64)[:, None]
+        bits = task * np.uint64(n_classes) + np.arange(n_classes, dtype=np.uint64)
+        bits = (bits + np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(1)) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+        bits ^= bits >> np.uint64(31)
+    return (bits >> np.uint64(11)) * 2.0**-53
+

@@ -1,0 +1,189 @@
+"""Labels: who said what of which task, as codes in task order. Codebook: names for the codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import kernels
+from quorate.errors import DataError
+from quorate.kernels import Codes, Floats, Incidence, Rows
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BLOCK_SIZE = 300_000  # tasks + labels: tables and posterior of a block stay in the cache
+LARGEST_CODE = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Task ``t`` has the labels ``indptr[t]`` to ``indptr[t + 1]``: ``worker[i]`` said ``label[i]``.
+
+    A slice of whole tasks is again a ``Labels``. A worker may label a task more than once: repeats
+    count. ``gold[t]`` is the known answer of a task, or -1.
+
+    >>> labels = Labels.from_codes(task=[1, 0, 1], worker=[0, 0, 1], label=[1, 0, 1])
+    >>> labels.n_tasks, labels.n_workers, labels.n_classes
+    (2, 2, 2)
+    >>> labels[1:2].worker
+    array([0, 1], dtype=int32)
+    """
+
+    indptr: NDArray[np.integer]
+    worker: Codes
+    label: Codes
+    n_workers: int
+    n_classes: int
+    gold: Codes | None = None
+    first_task: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_workers * self.n_classes > LARGEST_CODE:
+            raise DataError(
+                f"{self.n_workers:,} workers times {self.n_classes:,} classes is more than Quorate"
+                " can index: check that the label column holds classes."
+            )
+
+    @classmethod
+    def from_codes(
+        cls,
+        task: NDArray[np.integer] | list[int],
+        worker: NDArray[np.integer] | list[int],
+        label: NDArray[np.integer] | list[int],
+        *,
+        n_tasks: int | None = None,
+        n_workers: int | None = None,
+        n_classes: int | None = None,
+        gold: NDArray[np.integer] | list[int] | None = None,
+    ) -> Labels:
+        """From parallel arrays of codes in any order; labels of a task keep their order."""
+        task, worker, label = (np.asarray(a, dtype=np.int32) for a in (task, worker, label))
+        n_tasks = _size(task, n_tasks)
+        if np.any(task[1:] < task[:-1]):
+            order = np.argsort(task, kind="stable")
+            worker, label = worker[order], label[order]
+        indptr = np.concatenate([[0], np.bincount(task, minlength=n_tasks).cumsum()])
+        return cls(
+            indptr.astype(np.int32 if len(task) <= LARGEST_CODE else np.int64),
+            worker,
+            label,
+            _size(worker, n_workers),
+            _size(label, n_classes),
+            None if gold is None else np.asarray(gold, dtype=np.int32),
+        )
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.label)
+
+    def __getitem__(self, tasks: slice) -> Labels:
+        start, stop, step = tasks.indices(self.n_tasks)
+        if step != 1:
+            raise IndexError("a slice of Labels is a run of whole tasks")
+        first, last = self.indptr[start], self.indptr[max(start, stop)]
+        return replace(
+            self,
+            indptr=(self.indptr[start : max(start, stop) + 1] - first).astype(np.int32),
+            worker=self.worker[first:last],
+            label=self.label[first:last],
+            gold=None if self.gold is None else self.gold[start:stop],
+            first_task=self.first_task + start,
+        )
+
+    def blocks(self, size: int = BLOCK_SIZE) -> Iterator[Labels]:
+        """Runs of whole tasks of about ``size`` tasks and labels. Where they are cut depends on
+        the labels alone, so that sums over blocks are the same on any number of threads."""
+        cost = self.indptr + np.arange(self.n_tasks + 1)
+        cuts = np.searchsorted(cost, np.arange(size, int(cost[-1]), size))
+        edges = np.unique(np.concatenate([[0], cuts, [self.n_tasks]]))
+        for start, stop in zip(edges[:-1], edges[1:], strict=True):
+            yield self[int(start) : int(stop)]
+
+    def with_workers(self, code: Codes, n_workers: int) -> Labels:
+        """The same labels, each worker under another code."""
+        return replace(self, worker=code[self.worker], n_workers=n_workers)
+
+    def with_classes(self, code: Codes, n_classes: int) -> Labels:
+        """The same labels, each class under another code."""
+        return replace(self, label=code[self.label], n_classes=n_classes)
+
+    @cached_property
+    def heard(self) -> slice | NDArray[np.bool_]:
+        """The tasks that have labels or a known answer: only they tell of the class shares."""
+        heard = np.diff(self.indptr) > 0
+        if self.gold is not None:
+            heard |= self.gold >= 0
+        return slice(None) if heard.all() else heard
+
+    @cached_property
+    def pairs(self) -> Incidence:
+        """Tasks by (worker, label): row ``worker * n_classes + label`` of a confusion table."""
+        pair = self.worker * np.int32(self.n_classes) + self.label
+        return kernels.incidence(self.indptr, pair, self.n_workers * self.n_classes)
+
+    @cached_property
+    def crowd(self) -> Incidence:
+        """Labels by worker, so that what is said of labels adds up to what is said of workers."""
+        return kernels.incidence(
+            np.arange(self.n_labels + 1, dtype=np.int32), self.worker, self.n_workers
+        )
+
+    def vote_shares(self) -> Floats:
+        """The soft vote ``[task, class]``, with gold answers in their place."""
+        shares = kernels.vote_shares(self.indptr, self.label, self.n_classes)
+        if self.gold is not None:
+            known = self.gold >= 0
+            shares[known] = np.eye(self.n_classes)[self.gold[known]]
+        return shares
+
+    def weighted_votes(self, weight: Floats) -> Floats:
+        """Votes per task and class, each worker's counting ``weight[worker]``."""
+        return kernels.weighted_votes(self.indptr, self.label, weight[self.worker], self.n_classes)
+
+    def task_sums(self, weight: Floats) -> Floats:
+        """The sum of ``weight[worker]`` over each task's labels."""
+        return kernels.task_sums(self.indptr, weight[self.worker])
+
+    def agreement(self, posterior: Floats) -> Floats | Rows:
+        """For each worker the expected number of right and of wrong labels."""
+        belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
+        return self.crowd.scatter(np.stack([belief, 1 - belief], axis=1))
+
+
+def _size(codes: Codes, declared: int | None) -> int:
+    return declared if declared is not None else int(codes.max(initial=-1)) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Codebook:
+    """The names of the codes, each series in code order and of the type it came in."""
+
+    tasks: pl.Series
+    workers: pl.Series
+    classes: pl.Series
+
+    @classmethod
+    def numbered(cls, labels: Labels) -> Codebook:
+        """Codes as their own names."""
+        import polars as pl
+
+        return cls(
+            *(
+                pl.Series(name, np.arange(n, dtype=np.int64))
+                for name, n in (
+                    ("task", labels.n_tasks),
+                    ("worker", labels.n_workers),
+                    ("label", labels.n_classes),
+                )
+            )
+        )

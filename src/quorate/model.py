@@ -1,0 +1,319 @@
+"""What a model is, and the expectation-maximisation shape that most models share.
+
+A model is a frozen dataclass of hyper-parameters with pure methods. Sweeping a block of tasks under
+the current parameters gives statistics; statistics add; parameters are estimated from the sum. Hard
+EM and gold answers are transforms of the posterior between the sweep and the count.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from quorate import kernels
+from quorate.errors import require_choice, require_number, require_shape
+from quorate.kernels import Floats, Rows
+from quorate.labels import Labels
+
+Ties = Literal["first", "random", "shared"]
+
+
+class Step(NamedTuple):
+    """What one sweep showed: the objective, the marginal log-likelihood of the votes, how far the
+    class marginals had moved, how many answers changed, and whether answers were hard."""
+
+    objective: float
+    log_likelihood: float | None
+    moved: float = np.inf
+    changed: int = -1
+    hard: bool = False
+
+
+class Model(Protocol):
+    """What the loop in ``fit`` asks of a model; ``params``, ``local`` and ``stats`` are its own.
+
+    ``local`` is per-task state and never leaves its block. ``stats`` is a NamedTuple of arrays and
+    numbers that are added field by field, in block order.
+    """
+
+    @property
+    def max_iter(self) -> int: ...
+    @property
+    def ties(self) -> Ties: ...
+    @property
+    def seed(self) -> int: ...
+
+    def start(self, labels: Labels) -> Any:
+        """The parameters to begin with; None to begin from the local state of ``begin``."""
+
+    def begin(self, block: Labels) -> Any: ...
+    def sweep(self, block: Labels, params: Any, local: Any) -> tuple[Any, Any]: ...
+    def estimate(self, stats: Any, params: Any) -> Any: ...
+    def progress(self, stats: Any, params: Any) -> Step: ...
+    def converged(self, steps: Sequence[Step]) -> bool: ...
+
+    def posterior(self, block: Labels, params: Any, local: Any) -> Floats:
+        """The final belief ``[task, class]``."""
+
+    def newcomer(self, stats: Any, params: Any) -> Any:
+        """The parameters with one more worker, who is the crowd's average."""
+
+    def confusion(self, params: Any) -> Floats | None:
+        """``[worker, truth, label]``, where the model has such a thing."""
+
+    def history(self, stats: Any, params: Any) -> Floats | None:
+        """The expected counts ``[worker, truth, label]``, for `worker_prior` of a later fit."""
+
+
+class Params(NamedTuple):
+    """``skill`` is what the model knows of each worker; the rest is of the crowd as a whole."""
+
+    log_prior: Floats
+    skill: Floats
+    marginals: Floats
+    moved: float = np.inf
+    hard: bool = False
+
+    @property
+    def prior(self) -> Floats:
+        return np.exp(self.log_prior)
+
+
+class Stats(NamedTuple):
+    """``counts`` has a row (or rows) for each worker; ``classes`` is the posterior's sum."""
+
+    counts: Floats | Rows
+    classes: Floats
+    log_likelihood: float
+    log_complete: float
+    changed: int
+
+
+@dataclass(frozen=True, eq=False)
+class EM(ABC):
+    """The shared options and the loop's pieces; a model adds its own E-step, count and M-step.
+
+    Options:
+        smoothing: pseudo-count added to every count of the M-step, and to every class's for the
+            prior; 0 gives maximum likelihood.
+        prior_smoothing: the pseudo-count for the class prior alone; None for the same.
+        prior: class shares: ``"estimated"``, ``"uniform"``, or given, one share for each class.
+        zeros: what a probability of zero does: ``"exclude"`` rules the class out, ``"skip"`` leaves
+            the factor out of the product.
+        harden: when the E-step puts all belief on the likeliest class: ``"never"``, ``"always"``,
+            or ``"settled"``, once the class marginals move by less than ``switch_at``.
+        switch_at: see ``harden``.
+        ties: how a hard step breaks ties: ``"random"`` by seed, ``"first"`` or ``"shared"``.
+        stop: what must change by less than ``tol``: ``"objective"``, relatively, or
+            ``"marginals"``, the sum of the absolute changes of the class shares.
+        tol: see ``stop``.
+        max_iter: at most so many iterations.
+        init: ``"vote"``, or confusion matrices ``[worker, truth, label]`` to begin from.
+        worker_prior: what is known of the workers from before, as counts
+            ``[worker, truth, label]`` that are added at every iteration.
+        seed: for ties broken at random.
+    """
+
+    params_type: ClassVar[type[Params]] = Params
+    stats_type: ClassVar[type[Stats]] = Stats
+
+    smoothing: float = 0.0
+    prior_smoothing: float | None = None
+    prior: str | Floats = "estimated"
+    zeros: Literal["exclude", "skip"] = "exclude"
+    harden: Literal["never", "always", "settled"] = "never"
+    switch_at: float = 0.005
+    ties: Ties = "random"
+    stop: Literal["objective", "marginals"] = "objective"
+    tol: float = 1e-6
+    max_iter: int = 200
+    init: str | Floats = "vote"
+    worker_prior: Floats | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_choice("zeros", self.zeros, ("exclude", "skip"))
+        require_choice("harden", self.harden, ("never", "always", "settled"))
+        require_choice("ties", self.ties, ("first", "random", "shared"))
+        require_choice("stop", self.stop, ("objective", "marginals"))
+        require_number("smoothing", self.smoothing, at_least=0)
+        require_number("prior_smoothing", self._prior_smoothing, at_least=0)
+        require_number("tol", self.tol, at_least=0)
+        require_number("switch_at", self.switch_at, at_least=0)
+        require_number("max_iter", self.max_iter, at_least=1)
+        require_number("seed", self.seed, at_least=0)
+        if isinstance(self.prior, str):
+            require_choice("prior", self.prior, ("estimated", "uniform"))
+        if isinstance(self.init, str):
+            require_choice("init", self.init, ("vote",))
+
+    @property
+    def _prior_smoothing(self) -> float:
+        return self.smoothing if self.prior_smoothing is None else self.prior_smoothing
+
+    # What a model adds.
+
+    @abstractmethod
+    def log_joint(self, block: Labels, params: Params) -> Floats:
+        """``log p(truth, labels)`` for each task and class, in an array of its own."""
+
+    @abstractmethod
+    def count(self, block: Labels, posterior: Floats) -> Floats | Rows:
+        """The expected counts that the M-step needs, a row (or rows) for each worker."""
+
+    @abstractmethod
+    def learn(self, counts: Floats, worker_prior: Floats | None) -> Floats:
+        """The M-step: each worker's skill from the counts."""
+
+    @abstractmethod
+    def skill_from(self, confusion: Floats) -> Floats:
+        """Each worker's skill from a confusion matrix ``[worker, truth, label]``."""
+
+    @abstractmethod
+    def pool(self, counts: Floats) -> Floats:
+        """The counts of all workers as if they were one."""
+
+    @abstractmethod
+    def log_skill_prior(self, params: Params) -> float:
+        """The log density of the skills under their prior, without its constant."""
+
+    @abstractmethod
+    def confusion(self, params: Params) -> Floats:
+        """``[worker, truth, label]``."""
+
+    @abstractmethod
+    def history(self, stats: Stats, params: Params) -> Floats:
+        """The expected counts ``[worker, truth, label]``."""
+
+    # The loop's pieces.
+
+    def start(self, labels: Labels) -> Params | None:
+        shape = (labels.n_workers, labels.n_classes, labels.n_classes)
+        if self.worker_prior is not None:
+            require_shape("worker_prior", self.worker_prior, shape)
+        if isinstance(self.prior, np.ndarray):
+            require_shape("prior", self.prior, (labels.n_classes,))
+        if isinstance(self.init, str):
+            return None
+        require_shape("init", self.init, shape)
+        uniform = np.full(labels.n_classes, 1 / labels.n_classes)
+        prior = self.prior if isinstance(self.prior, np.ndarray) else uniform
+        return Params(
+            self._log(prior), self.skill_from(self.init), prior, hard=self.harden == "always"
+        )
+
+    def begin(self, block: Labels) -> Floats:
+        """The vote, with gold answers in their place."""
+        shares = block.vote_shares()
+        return self._harden(block, shares) if self.harden == "always" else shares
+
+    def sweep(
+        self, block: Labels, params: Params | None, local: Floats
+    ) -> tuple[Floats, Stats]:
+        """E-step and count; with no parameters yet, the count of the start."""
+        if params is None:
+            return local, self._stats(block, local)
+        posterior, log_evidence = self._e_step(block, params)
+        log_likelihood = float(log_evidence.sum())
+        if not params.hard:
+            return posterior, self._stats(block, posterior, log_likelihood)
+        log_complete = log_likelihood + float(np.log(posterior.max(axis=1)).sum())
+        hard = self._harden(block, posterior)
+        changed = int(np.any(hard != local, axis=1).sum())
+        return hard, self._stats(block, hard, log_likelihood, log_complete, changed)
+
+    def estimate(self, stats: Stats, params: Params | None) -> Params:
+        total = stats.classes.sum()
+        marginals = stats.classes / total
+        if isinstance(self.prior, np.ndarray):
+            prior = self.prior / self.prior.sum()
+        elif self.prior == "uniform":
+            prior = np.full_like(marginals, 1 / len(marginals))
+        else:
+            smoothing = self._prior_smoothing
+            prior = (stats.classes + smoothing) / (total + smoothing * len(marginals))
+        skill = self.learn(dense(stats.counts), self.worker_prior)
+        if params is None:
+            return Params(self._log(prior), skill, marginals, hard=self.harden == "always")
+        moved = float(np.abs(marginals - params.marginals).sum())
+        settled = self.harden == "settled" and params.moved < self.switch_at
+        return Params(self._log(prior), skill, marginals, moved, params.hard or settled)
+
+    def progress(self, stats: Stats, params: Params) -> Step:
+        evidence = stats.log_complete if params.hard else stats.log_likelihood
+        estimated = isinstance(self.prior, str) and self.prior == "estimated"
+        smoothing = self._prior_smoothing if estimated else 0.0
+        objective = (
+            evidence
+            + self.log_skill_prior(params)
+            + kernels.weighted_log(smoothing, params.prior)
+        )
+        return Step(objective, stats.log_likelihood, params.moved, stats.changed, params.hard)
+
+    def converged(self, steps: Sequence[Step]) -> bool:
+        now = steps[-1]
+        if now.hard and now.changed == 0:
+            return True
+        if self.stop == "marginals":
+            return now.moved < self.tol
+        if len(steps) < 2 or steps[-2].hard != now.hard:
+            return False
+        return abs(now.objective - steps[-2].objective) <= self.tol * abs(now.objective)
+
+    def posterior(self, block: Labels, params: Params, local: Floats) -> Floats:
+        """Hard answers are how it learned, not how sure it is: the belief is always soft."""
+        return self._e_step(block, params)[0] if params.hard else local
+
+    def newcomer(self, stats: Stats, params: Params) -> Params:
+        average = self.learn(self.pool(dense(stats.counts)), None)
+        return params._replace(skill=np.concatenate([params.skill, average]))
+
+    def _e_step(self, block: Labels, params: Params) -> tuple[Floats, Floats]:
+        log_joint = self.log_joint(block, params)
+        if block.gold is not None:
+            known = np.flatnonzero(block.gold >= 0)
+            kept = log_joint[known, block.gold[known]]
+            log_joint[known] = 2 * kernels.LOG_ZERO * (block.n_labels + 1)
+            log_joint[known, block.gold[known]] = kept
+        return kernels.normalise(log_joint)
+
+    def _harden(self, block: Labels, posterior: Floats) -> Floats:
+        return kernels.harden(posterior, self.ties, self.seed, block.first_task)
+
+    def _stats(
+        self,
+        block: Labels,
+        posterior: Floats,
+        log_likelihood: float = 0.0,
+        log_complete: float = 0.0,
+        changed: int = 0,
+    ) -> Stats:
+        counts = self.count(block, posterior)
+        classes = posterior[block.heard].sum(axis=0)
+        return Stats(counts, classes, log_likelihood, log_complete, changed)
+
+    def _log(self, probability: Floats) -> Floats:
+        return kernels.log_or(probability, 0.0 if self.zeros == "skip" else kernels.LOG_ZERO)
+
+
+def dense(field: Any) -> Any:
+    return field.dense() if isinstance(field, Rows) else field
+
+
+def add(total: Any, stats: Any) -> Any:
+    """The sum of two statistics, field by field; the total's arrays are reused."""
+    if total is None:
+        return type(stats)(*map(dense, stats))
+    return type(stats)(*map(_add_field, total, stats))
+
+
+def _add_field(total: Any, field: Any) -> Any:
+    if isinstance(field, Rows):
+        total[field.index] += field.values
+    else:
+        total += field
+    return total

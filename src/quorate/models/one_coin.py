@@ -1,0 +1,171 @@
+"""One-coin Dawid-Skene: each worker is right with one probability, whatever the truth.
+
+The binary case, the beta prior and the shifted and rescaled beta prior are those of P. Maginnis and
+T. Gupta, "Adaptive Crowdsourcing via EM with Prior" (2015), section 1. With more classes a wrong
+label is any of the others, evenly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate import kernels
+from quorate.errors import UsageError, require_number
+from quorate.kernels import Floats, Rows
+from quorate.labels import Labels
+from quorate.model import EM, Params, Stats, dense
+
+
+@dataclass(frozen=True, eq=False)
+class OneCoin(EM):
+    """One accuracy per worker, with an optional prior: accuracy = low + (high - low) * Beta(a, b).
+
+    Options:
+        beta: (a, b) of the prior on accuracy; None for no prior.
+        low: the least accuracy the prior allows.
+        high: the greatest accuracy the prior allows.
+
+    >>> import quorate
+    >>> labels = quorate.Labels.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1])
+    >>> result = quorate.fit(quorate.OneCoin(beta=(4, 2)), labels)
+    >>> result.params.skill.round(2)
+    array([0.82, 0.82, 0.68])
+    """
+
+    beta: tuple[float, float] | None = None
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.low < self.high <= 1:
+            raise UsageError(
+                f"low and high must be 0 <= low < high <= 1, not {self.low} and {self.high}."
+            )
+        for parameter in self.beta or ():
+            require_number("beta", parameter, at_least=np.nextafter(0, 1))
+
+    def log_joint(self, block: Labels, params: Params) -> Floats:
+        right = params.skill
+        wrong = (1 - right) / max(block.n_classes - 1, 1)
+        log_joint = _evidence(block, kernels.log_or(right, 0.0), kernels.log_or(wrong, 0.0))
+        impossible = (right == 0) | (wrong == 0)
+        if self.zeros == "exclude" and impossible.any():  # counted apart, so as not to swamp the rest
+            log_joint += kernels.LOG_ZERO * _evidence(block, 1.0 * (right == 0), 1.0 * (wrong == 0))
+        log_joint += params.log_prior
+        return log_joint
+
+    def count(self, block: Labels, posterior: Floats) -> Floats | Rows:
+        return block.agreement(posterior)
+
+    def learn(self, counts: Floats, worker_prior: Floats | None) -> Floats:
+        counts = counts + self.smoothing
+        if worker_prior is not None:
+            counts += _right_and_wrong(worker_prior)
+        if self.beta is None:
+            silent = counts.sum(axis=1) == 0
+            counts[silent] = counts.sum(axis=0)  # of whom nothing is known: the crowd's average
+        a, b = self.beta or (1.0, 1.0)
+        return best_accuracy(counts[:, 0], counts[:, 1], a, b, self.low, self.high)
+
+    def skill_from(self, confusion: Floats) -> Floats:
+        return np.trace(confusion, axis1=1, axis2=2) / confusion.shape[1]
+
+    def pool(self, counts: Floats) -> Floats:
+        return counts.sum(axis=0, keepdims=True)
+
+    def log_skill_prior(self, params: Params) -> float:
+        p = params.skill
+        right: Floats | float = self.smoothing
+        wrong: Floats | float = self.smoothing
+        if self.worker_prior is not None:
+            known = _right_and_wrong(self.worker_prior)
+            right, wrong = right + known[:, 0], wrong + known[:, 1]
+        a, b = self.beta or (1.0, 1.0)
+        return (
+            kernels.weighted_log(right, p)
+            + kernels.weighted_log(wrong, 1 - p)
+            + kernels.weighted_log(a - 1, p - self.low)
+            + kernels.weighted_log(b - 1, self.high - p)
+        )
+
+    def confusion(self, params: Params) -> Floats:
+        n_classes = len(params.log_prior)
+        right = params.skill[:, None, None]
+        wrong = (1 - right) / max(n_classes - 1, 1)
+        return np.where(np.eye(n_classes, dtype=bool), right, wrong)
+
+    def history(self, stats: Stats, params: Params) -> Floats:
+        """Right and wrong labels, spread over the classes by their shares."""
+        n_classes = len(params.log_prior)
+        right, wrong = dense(stats.counts).T[:, :, None, None] * params.prior[:, None]
+        return np.where(np.eye(n_classes, dtype=bool), right, wrong / max(n_classes - 1, 1))
+
+
+def _evidence(block: Labels, right: Floats, wrong: Floats) -> Floats:
+    """Per task and class, ``right[worker]`` of those who named the class, ``wrong`` of the rest."""
+    return block.weighted_votes(right - wrong) + block.task_sums(wrong)[:, None]
+
+
+def _right_and_wrong(counts: Floats) -> Floats:
+    right = np.trace(counts, axis1=1, axis2=2)
+    return np.stack([right, counts.sum(axis=(1, 2)) - right], axis=1)
+
+
+def best_accuracy(
+    right: Floats, wrong: Floats, a: float, b: float, low: float, high: float
+) -> Floats:
+    """The accuracy ``p`` in [low, high] that maximises ``right log p + wrong log(1 - p) +
+    (a - 1) log(p - low) + (b - 1) log(high - p)``: the largest local maximum inside, else a bound.
+
+    With ``high = 1`` the derivative's zeros are those of the paper's quadratic, and the maximum is
+    its larger root; a lower ``high`` makes it a cubic.
+    """
+    if high < 1:
+        return _cubic_root(right, wrong, a, b, low, high)
+    square = right + wrong + a + b - 2
+    linear = right * (1 + low) + (wrong + b - 1) * low + a - 1
+    constant = right * low
+    discriminant = linear**2 - 4 * square * constant
+    root = np.sqrt(np.maximum(discriminant, 0))
+    twice = 2 * np.where(square > 0, square, 1)
+    smaller, larger = (linear - root) / twice, (linear + root) / twice
+    falling = (square <= 0) | (discriminant < 0) | (smaller >= 1)
+    rising = (square <= 0) & (wrong + b < 1)
+    return np.where(rising, 1.0, np.where(falling, low, np.clip(larger, low, 1.0)))
+
+
+def _cubic_root(
+    right: Floats, wrong: Floats, a: float, b: float, low: float, high: float
+) -> Floats:
+    """The slope times a positive factor is a cubic: bisect the last of its runs between two turns
+    that goes from above zero to below."""
+    c3 = right + wrong + a + b - 2
+    c2 = -(
+        right * (1 + high + low)
+        + wrong * (high + low)
+        + (a - 1) * (1 + high)
+        + (b - 1) * (1 + low)
+    )
+    c1 = right * (high + low + high * low) + wrong * high * low + (a - 1) * high + (b - 1) * low
+    c0 = -right * high * low
+
+    def slope(p: Floats) -> Floats:
+        return ((c3 * p + c2) * p + c1) * p + c0
+
+    half = np.sqrt(np.maximum(c2**2 - 3 * c3 * c1, 0))
+    by = 3 * np.where(c3 == 0, 1, c3)
+    turns = np.clip(np.sort([(-c2 - half) / by, (-c2 + half) / by], axis=0), low, high)
+    ends = np.stack([np.full_like(c3, low), *turns, np.full_like(c3, high)])
+    below = np.full_like(c3, high if b < 1 else low)
+    above = below.copy()
+    for left, end in zip(ends[:-1], ends[1:], strict=True):
+        falls = (slope(left) > 0) & (slope(end) <= 0)
+        below, above = np.where(falls, left, below), np.where(falls, end, above)
+    for _ in range(60):
+        middle = (below + above) / 2
+        rising = slope(middle) > 0
+        below, above = np.where(rising, middle, below), np.where(rising, above, middle)
+    return (below + above) / 2

@@ -1,0 +1,269 @@
+"""What a fit gives: labels, workers, how sure, and how it was found; to keep, and to use again."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import polars as pl
+
+from quorate import kernels, metrics
+from quorate.errors import DataError, UsageError
+from quorate.io import Kind, Outputs, ReadReport, find, read_votes
+from quorate.kernels import Codes, Floats
+from quorate.labels import Codebook
+from quorate.model import Model, Step, dense
+from quorate.models import MODELS
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Answers with their confidence, and workers with their quality.
+
+    ``posterior[task, class]`` is the belief, ``answers[task]`` the code of the chosen class and
+    ``tally[worker]`` the expected number of right and wrong labels; rows are in the order of
+    ``labels`` and ``workers``, columns in that of ``classes``.
+    """
+
+    model: Model
+    params: Any
+    stats: Any
+    steps: tuple[Step, ...]
+    converged: bool
+    posterior: Floats
+    answers: Codes
+    tally: Floats
+    codebook: Codebook
+    seconds: float
+    method: str = ""
+    kind: Kind = Kind()
+    read: ReadReport | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> Any:
+        """A table of task, label and confidence, in the caller's kind of table."""
+        return self.kind.give(self.labels_frame)
+
+    @property
+    def workers(self) -> Any:
+        """A table of worker, labels, accuracy and its 95 % interval (low, high)."""
+        return self.kind.give(self.workers_frame)
+
+    @property
+    def classes(self) -> list[Any]:
+        return self.codebook.classes.to_list()
+
+    @property
+    def confusion(self) -> Floats | None:
+        """``[worker, truth, label]``, for models that have it. A row of zeros is a truth that
+        the worker, as far as can be told, never met."""
+        return self.model.confusion(self.params)
+
+    @property
+    def history(self) -> Floats | None:
+        """The expected counts ``[worker, truth, label]``: what a later fit can start out from as
+        its `worker_prior`."""
+        return self.model.history(self.stats, self.params)
+
+    @property
+    def objective(self) -> list[float]:
+        """The trace of what is maximised, one value for each iteration."""
+        return [_or_minus_infinity(step.objective) for step in self.steps]
+
+    @property
+    def log_likelihood(self) -> float | None:
+        """The marginal log-likelihood of the votes at the final parameters."""
+        last = self.steps[-1].log_likelihood
+        return None if last is None else _or_minus_infinity(last)
+
+    @property
+    def iterations(self) -> int:
+        return len(self.steps)
+
+    @property
+    def hard_from(self) -> int | None:
+        """The first iteration with hard answers, from which on `objective` is another one."""
+        return next((i for i, step in enumerate(self.steps) if step.hard), None)
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """The belief in each task's answer."""
+        chosen: Floats = np.take_along_axis(self.posterior, self.answers[:, None], axis=1)[:, 0]
+        return chosen
+
+    @cached_property
+    def labels_frame(self) -> pl.DataFrame:
+        return self._answers_frame(self.codebook.tasks, self.answers, self.confidence)
+
+    @cached_property
+    def workers_frame(self) -> pl.DataFrame:
+        count = self.tally.sum(axis=1)
+        right = self.tally[:, 0]
+        low, high = metrics.wilson_interval(right, count)
+        accuracy = np.divide(right, count, out=np.zeros_like(right), where=count > 0)
+        return pl.DataFrame(
+            {
+                "worker": self.codebook.workers,
+                "labels": count.round().astype(np.int64),
+                "accuracy": accuracy,
+                "low": low,
+                "high": high,
+            }
+        )
+
+    @cached_property
+    def posterior_frame(self) -> pl.DataFrame:
+        """The belief as a table: task, and a column for each class."""
+        names = [str(name) for name in self.classes]
+        return pl.DataFrame(
+            [
+                self.codebook.tasks.alias("task"),
+                *(pl.Series(n, c) for n, c in zip(names, self.posterior.T, strict=True)),
+            ]
+        )
+
+    @property
+    def confusion_frame(self) -> pl.DataFrame:
+        """Confusion matrices as a table of worker, truth, label and probability."""
+        confusion = self.confusion
+        if confusion is None:
+            raise UsageError(f"{self.method or 'This model'} has no confusion matrices.")
+        return self.by_worker(confusion, "probability")
+
+    def by_worker(self, values: Floats, name: str) -> pl.DataFrame:
+        """An array ``[worker, truth, label]`` as a table, by names."""
+        worker, truth, label = (i.ravel() for i in np.indices(values.shape))
+        classes = self.codebook.classes
+        return pl.DataFrame(
+            {
+                "worker": self.codebook.workers.gather(worker),
+                "truth": classes.gather(truth),
+                "label": classes.gather(label),
+                name: values.ravel(),
+            }
+        )
+
+    def predict(self, votes: Any, **reading: Any) -> Any:
+        """Labels for new tasks from what was learned, as a table of task, label and confidence.
+
+        A worker who was not there before counts as the crowd's average; a label that was not there
+        is an error. The options are those of reading votes, such as `task_column`.
+        """
+        new = read_votes(votes, classes=self.codebook.classes, **reading)
+        known = find(new.codebook.workers, self.codebook.workers)
+        n_known = len(self.codebook.workers)
+        code = known.fill_null(n_known).to_numpy().astype(np.int32)
+        labels = new.labels.with_workers(code, n_known + 1)
+        params = self.model.newcomer(self.stats, self.params)
+        posterior = np.concatenate([self._believe(block, params) for block in labels.blocks()])
+        answers = kernels.choose(posterior, self.model.ties, self.model.seed, 0)
+        confidence = np.take_along_axis(posterior, answers[:, None], axis=1)[:, 0]
+        return new.kind.give(self._answers_frame(new.codebook.tasks, answers, confidence))
+
+    def _believe(self, block: Any, params: Any) -> Floats:
+        local, _ = self.model.sweep(block, params, self.model.begin(block))
+        return self.model.posterior(block, params, local)
+
+    def _answers_frame(self, tasks: pl.Series, answers: Codes, confidence: Floats) -> pl.DataFrame:
+        label = self.codebook.classes.gather(answers)
+        return pl.DataFrame(
+            [tasks.alias("task"), label.alias("label"), pl.Series("confidence", confidence)]
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Keep the result in one file: a zip of JSON, NumPy arrays and Parquet tables of names."""
+        with Outputs() as outputs:
+            outputs.file(str(path), self.write)
+
+    def write(self, file: BinaryIO) -> None:
+        options = {f.name: getattr(self.model, f.name) for f in fields(self.model)}  # type: ignore[arg-type]
+        parts = {
+            "options": options,
+            "params": self.params._asdict(),
+            "stats": {k: dense(v) for k, v in self.stats._asdict().items()},
+            "answers": {
+                "posterior": self.posterior,
+                "answers": self.answers,
+                "tally": self.tally,
+            },
+        }
+        about: dict[str, Any] = {
+            "quorate": FORMAT,
+            "method": self.method,
+            "model": type(self.model).__name__,
+            "steps": [step._asdict() for step in self.steps],
+            "converged": self.converged,
+            "seconds": self.seconds,
+        }
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for part, values in parts.items():
+                about[part] = {}
+                for name, value in values.items():
+                    if isinstance(value, np.ndarray):
+                        with archive.open(f"{part}/{name}.npy", "w", force_zip64=True) as entry:
+                            np.lib.format.write_array(entry, value, allow_pickle=False)
+                    else:
+                        about[part][name] = value
+            for name in ("tasks", "workers", "classes"):
+                table = io.BytesIO()
+                getattr(self.codebook, name).alias("name").to_frame().write_parquet(table)
+                archive.writestr(f"names/{name}.parquet", table.getvalue())
+            archive.writestr("result.json", json.dumps(about, indent=1))
+
+
+def load(path: str | Path) -> Result:
+    """A result that was saved."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read(archive)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path}.") from None
+    except (zipfile.BadZipFile, KeyError, EOFError, OSError):
+        raise DataError(f"{path} is not a whole result of Quorate: save it again.") from None
+
+
+def _read(archive: zipfile.ZipFile) -> Result:
+    about = json.loads(archive.read("result.json"))
+    if about["quorate"] != FORMAT:
+        raise DataError(f"The result is in format {about['quorate']}; this Quorate reads {FORMAT}.")
+
+    def part(name: str) -> dict[str, Any]:
+        values = dict(about[name])
+        for entry in archive.namelist():
+            folder, _, file = entry.partition("/")
+            if folder == name:
+                with archive.open(entry) as data:
+                    values[file.removesuffix(".npy")] = np.lib.format.read_array(data)
+        return values
+
+    def names(which: str) -> pl.Series:
+        return pl.read_parquet(archive.read(f"names/{which}.parquet"))["name"]
+
+    kind = MODELS[about["model"]]
+    options = part("options")
+    model: Model = kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()})
+    return Result(
+        model=model,
+        params=kind.params_type(**part("params")),
+        stats=kind.stats_type(**part("stats")),
+        steps=tuple(Step(**step) for step in about["steps"]),
+        converged=about["converged"],
+        codebook=Codebook(names("tasks"), names("workers"), names("classes")),
+        seconds=about["seconds"],
+        method=about["method"],
+        **part("answers"),
+    )
+
+
+def _or_minus_infinity(value: float) -> float:
+    """What holds a factor of zero was summed with a finite stand-in for its logarithm."""
+    return -np.inf if value < kernels.LOG_ZERO / 2 else value
