@@ -31,7 +31,8 @@ def simulate(
     """Give every task `labels_per_task` different workers at random, each of whom answers by its
     confusion matrix ``[worker, truth, label]``.
 
-    >>> crowd = simulate(one_coin_confusion([0.9, 0.8, 0.7], n_classes=2), 100, 3)
+    >>> from quorate.models.one_coin import one_coin_confusion
+    >>> crowd = simulate(one_coin_confusion(np.array([0.9, 0.8, 0.7]), n_classes=2), 100, 3)
     >>> crowd.labels.n_labels
     300
     """
@@ -48,13 +49,6 @@ def simulate(
         task, worker, label, n_tasks=n_tasks, n_workers=n_workers, n_classes=n_classes
     )
     return Crowd(labels, truth, confusion)
-
-
-def one_coin_confusion(accuracy: Floats | list[float], n_classes: int) -> Floats:
-    """Confusion matrices of workers who are right with one probability, and else wrong evenly."""
-    right = np.asarray(accuracy, dtype=float)[:, None, None]
-    wrong = (1 - right) / max(n_classes - 1, 1)
-    return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 
 def _draw_workers(

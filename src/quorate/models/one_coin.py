@@ -92,16 +92,20 @@ class OneCoin(EM):
         )
 
     def confusion(self, params: Params) -> Floats:
-        n_classes = len(params.log_prior)
-        right = params.skill[:, None, None]
-        wrong = (1 - right) / max(n_classes - 1, 1)
-        return np.where(np.eye(n_classes, dtype=bool), right, wrong)
+        return one_coin_confusion(params.skill, len(params.log_prior))
 
     def history(self, stats: Stats, params: Params) -> Floats:
         """Right and wrong labels, spread over the classes by their shares."""
         n_classes = len(params.log_prior)
         right, wrong = dense(stats.counts).T[:, :, None, None] * params.prior[:, None]
         return np.where(np.eye(n_classes, dtype=bool), right, wrong / max(n_classes - 1, 1))
+
+
+def one_coin_confusion(accuracy: Floats, n_classes: int) -> Floats:
+    """``[worker, truth, label]`` of workers who are right with one probability, else wrong evenly."""
+    right = accuracy[:, None, None]
+    wrong = (1 - right) / max(n_classes - 1, 1)
+    return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 
 def _evidence(block: Labels, right: Floats, wrong: Floats) -> Floats:

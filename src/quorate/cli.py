@@ -1,0 +1,258 @@
+"""The command line: parse, call, show. Whatever is heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from quorate import __version__
+from quorate.errors import QuorateError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from quorate.model import Model, Step
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Failing(click.Group):
+    """Every failure is one sentence, and an exit code that says whose fault it is."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except QuorateError as error:
+            click.echo(f"quorate: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except MemoryError:
+            click.echo("quorate: There is not enough memory for this.", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=Failing, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="quorate")
+def main() -> None:
+    """Turn many people's (or models') noisy labels into answers you can trust."""
+
+
+def reading_options(command: Command) -> Command:
+    """How votes are read: the same for every command that reads some."""
+    for option in reversed(
+        (
+            click.option("--task-column", metavar="NAME", help="Column of the task."),
+            click.option("--worker-column", metavar="NAME", help="Column of the worker."),
+            click.option("--label-column", metavar="NAME", help="Column of the label."),
+            click.option(
+                "--repeats",
+                type=click.Choice(["count", "first", "last"]),
+                default="count",
+                help="What to do when a worker answers a task again. [default: count]",
+            ),
+            click.option(
+                "--format",
+                type=click.Choice(["csv", "tsv", "jsonl", "parquet"]),
+                help="Format of the votes, when their name does not say it.",
+            ),
+            click.option(
+                "--missing",
+                multiple=True,
+                metavar="TEXT",
+                help="A cell that means there is nothing; may be repeated. [default: empty, NaN, nan]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def method_options(command: Command) -> Command:
+    """What the methods can be told; each method says what it does not know."""
+    for option in reversed(
+        (
+            click.option("--smoothing", type=float, help="Pseudo-count added to every count. [default: 0]"),
+            click.option("--prior-smoothing", type=float, help="The same for the class shares alone."),
+            click.option(
+                "--prior",
+                metavar="SHARES",
+                help="Class shares: estimated, uniform, or such as yes=0.7,no=0.3. [default: estimated]",
+            ),
+            click.option(
+                "--zeros",
+                type=click.Choice(["exclude", "skip"]),
+                help="What a probability of zero does: rule the class out, or nothing.",
+            ),
+            click.option(
+                "--stop",
+                type=click.Choice(["objective", "marginals"]),
+                help="What has to settle. [default: objective]",
+            ),
+            click.option("--tol", type=float, help="How far it may still move. [default: 1e-6]"),
+            click.option("--max-iter", type=int, help="At most so many iterations. [default: 200]"),
+            click.option(
+                "--init",
+                metavar="vote|FILE",
+                help="Start from the vote, or from a table of worker, truth, label, probability,"
+                " or from a saved result.",
+            ),
+            click.option(
+                "--switch-at", type=float, help="When hybrid turns to hard answers. [default: 0.005]"
+            ),
+            click.option(
+                "--ties", type=click.Choice(["shared", "first", "random"]), help="How ties are broken."
+            ),
+            click.option("--seed", type=int, help="For whatever is random. [default: 0]"),
+            click.option(
+                "--worker-prior",
+                metavar="FILE",
+                help="Workers' history: a table of worker, truth, label, count, or a saved result.",
+            ),
+            click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
+            click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
+            click.option("--high", type=float, help="Greatest accuracy of that prior. [default: 1]"),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.argument("votes")
+@click.option("-m", "--method", default="dawid-skene", show_default=True, help="See `quorate methods`.")
+@click.option("-o", "--output", metavar="FILE", help="Where the labels go; - is standard output.")
+@click.option("--workers", metavar="FILE", help="Where the workers' qualities go.")
+@click.option("--posterior", metavar="FILE", help="Where the belief in every class goes.")
+@click.option("--confusion", metavar="FILE", help="Where the workers' confusion matrices go.")
+@click.option("--save", metavar="FILE.quorate", help="Keep the whole result, for `quorate.load`.")
+@click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
+@click.option("--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
+@method_options
+@reading_options
+def aggregate(
+    votes: str,
+    method: str,
+    output: str | None,
+    workers: str | None,
+    posterior: str | None,
+    confusion: str | None,
+    save: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Turn VOTES (a file of task, worker, label; - is standard input) into labels.
+
+    Reads and writes .csv, .tsv, .jsonl and .parquet, and reads them with .gz or .zst behind.
+    """
+    from quorate.aggregate import aggregate as run
+    from quorate.io import Outputs, output_format
+    from quorate.report import show, summarise
+
+    tables = {"labels": output, "workers": workers, "posterior": posterior, "confusion": confusion}
+    for path in tables.values():
+        if path not in (None, "-"):
+            output_format(str(path))
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    if "beta" in given:
+        given["beta"] = _two_numbers("beta", given["beta"])
+    with _progress_bar() as progress:
+        result = run(votes, method, progress=progress, **given)
+    with Outputs() as outputs:
+        for name, path in tables.items():
+            if path is not None:
+                outputs.table(getattr(result, f"{name}_frame"), path)
+        if save is not None:
+            outputs.file(save, result.write)
+    summary = summarise(result)
+    to_stdout = "-" in tables.values()
+    if as_json:
+        _print_json(summary, to_stderr=to_stdout)
+        return
+    show(summary, _console(to_stderr=to_stdout))
+    if output is None:
+        click.echo("\nThe labels themselves: -o labels.csv, or -o - for standard output.")
+
+
+@main.command()
+def methods() -> None:
+    """List every method, with its paper."""
+    from rich.table import Table
+
+    from quorate.models import METHODS
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("method", "what it does", "paper"):
+        table.add_column(column, overflow="fold", no_wrap=column == "method")
+    for method in METHODS.values():
+        table.add_row(method.name, method.summary, method.paper)
+    _console().print(table)
+
+
+@main.command()
+@click.option("--tasks", type=click.IntRange(min=1), default=1000, show_default=True, help="Tasks.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another crowd.")
+@click.option("-o", "--output", metavar="FILE", help="Keep the simulated votes, to try things on.")
+def demo(tasks: int, seed: int, output: str | None) -> None:
+    """Simulate a crowd whose truth is known, and see who gets it right."""
+    from quorate.demo import run
+
+    run(tasks, seed, output, _console())
+
+
+def _two_numbers(option: str, text: str) -> tuple[float, float]:
+    try:
+        first, second = map(float, text.split(","))
+    except ValueError:
+        raise UsageError(f"{option} is two numbers such as 4,2; not {text!r}.") from None
+    return first, second
+
+
+def _console(to_stderr: bool = False) -> Any:
+    from rich.console import Console
+
+    return Console(stderr=to_stderr)
+
+
+def _print_json(summary: dict[str, Any], to_stderr: bool) -> None:
+    import json
+
+    click.echo(json.dumps(summary, indent=2, default=str), err=to_stderr)
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[Sequence[Step], Model], None] | None]:
+    """A bar on the terminal for work that takes more than a second."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    import time
+
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        TextColumn("iteration {task.completed:.0f} of at most {task.total:.0f}"),
+        BarColumn(),
+        TextColumn("objective {task.fields[objective]:,.1f}"),
+        TimeElapsedColumn(),
+        console=_console(to_stderr=True),
+        transient=True,
+    )
+    began = time.monotonic()
+    shown: list[Any] = []
+
+    def progress(steps: Sequence[Step], model: Model) -> None:
+        if time.monotonic() - began < 1:
+            return
+        if not shown:
+            bar.start()
+            shown.append(bar.add_task("fit", total=model.max_iter, objective=0.0))
+        bar.update(shown[0], completed=len(steps), objective=steps[-1].objective)
+
+    try:
+        yield progress
+    finally:
+        bar.stop()

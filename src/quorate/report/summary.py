@@ -1,0 +1,80 @@
+"""What was read, what was found and how, as one dictionary: the source of every report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate import __version__
+from quorate.result import Result
+
+NEAR_TIE = 0.1  # the lead of the best class over the second
+SHOWN_WORKERS = 5
+
+
+def summarise(result: Result) -> dict[str, Any]:
+    """The dictionary that `quorate aggregate --json` prints."""
+    return {
+        "read": _read(result),
+        "found": _found(result),
+        "how": _how(result),
+        "notes": list(result.notes),
+    }
+
+
+def _read(result: Result) -> dict[str, Any]:
+    read = {
+        "tasks": len(result.answers),
+        "workers": len(result.tally),
+        "labels": int(result.tally.sum().round()),
+        "classes": len(result.classes),
+    }
+    if result.read is not None:
+        dropped = 0 if result.read.repeats_kept else result.read.repeated
+        read |= {
+            "rows": result.read.rows,
+            "dropped_missing": result.read.missing,
+            "dropped_repeats": dropped,
+            "repeats_counted": result.read.repeated - dropped,
+        }
+    return read
+
+
+def _found(result: Result) -> dict[str, Any]:
+    shares = np.bincount(result.answers, minlength=len(result.classes)) / len(result.answers)
+    return {
+        "class_shares": {
+            str(name): float(share)
+            for name, share in zip(result.classes, shares, strict=True)
+        },
+        "mean_confidence": float(result.confidence.mean()),
+        "near_ties": _near_ties(result),
+        "best_workers": _workers(result, by="low", descending=True),
+        "worst_workers": _workers(result, by="high", descending=False),
+    }
+
+
+def _near_ties(result: Result) -> int:
+    if result.posterior.shape[1] < 2:
+        return 0
+    second, first = np.partition(result.posterior, -2, axis=1)[:, -2:].T
+    return int((first - second < NEAR_TIE).sum())
+
+
+def _workers(result: Result, by: str, descending: bool) -> list[dict[str, Any]]:
+    """Ranked by the bound of the interval that is sure, so that few labels do not lead."""
+    ranked = result.workers_frame.sort(by, descending=descending, maintain_order=True)
+    return ranked.head(SHOWN_WORKERS).to_dicts()
+
+
+def _how(result: Result) -> dict[str, Any]:
+    return {
+        "method": result.method,
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "objective": result.objective[-1],
+        "log_likelihood": result.log_likelihood,
+        "seconds": result.seconds,
+        "version": __version__,
+    }
