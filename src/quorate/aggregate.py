@@ -42,14 +42,14 @@ def aggregate(
     `votes` is a path (CSV, TSV, JSON lines or Parquet; ``"-"`` for standard input), a pandas or
     polars frame, an Arrow table, an iterable of (task, worker, label), or a matrix of tasks by
     workers with -1 or NaN where there is no vote. Columns are task, worker and label unless
-    `task_column`, `worker_column` and `label_column` say otherwise. A worker's repeated answers to a
-    task all count, or only the first or last with `repeats`. Cells in `missing` are missing.
+    `task_column`, `worker_column` and `label_column` say otherwise. A worker's repeated answers to
+    a task all count, or only the first or last with `repeats`. Cells in `missing` are missing.
 
     `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed. The
-    other `options` are the method's: see `quorate.methods()`. Where they concern workers or classes
-    they may be given by name: `prior` as a mapping of class to share; `init` (a probability) and
-    `worker_prior` (a count) as a table of worker, truth, label and the value, a mapping of worker to
-    matrix, or an earlier result.
+    other `options` are the method's: see `quorate.methods()`. Where they concern workers or
+    classes they may be given by name: `prior` as a mapping of class to share; `init` (values are
+    of `probability`) and `worker_prior` (of `count`) as a table of worker, truth, label and value,
+    a mapping of worker to matrix, or an earlier result.
 
     >>> votes = [("cat.jpg", "ann", "cat"), ("cat.jpg", "bob", "cat"), ("cat.jpg", "eve", "dog"),
     ...          ("dog.jpg", "ann", "dog"), ("dog.jpg", "bob", "dog"), ("dog.jpg", "eve", "dog")]
@@ -193,7 +193,9 @@ def _as_table(option: str, value: str, result: Result) -> pl.DataFrame:
         return result.confusion_frame
     history = result.history
     if history is None:
-        raise UsageError(f"{option} cannot come from {result.method}, which does not weigh workers.")
+        raise UsageError(
+            f"{option} cannot come from {result.method}, which does not weigh workers."
+        )
     return result.by_worker(history, value)
 
 

@@ -1,4 +1,4 @@
-"""The command line: parse, call, show. Whatever is heavy is imported by the command that needs it."""
+"""The command line: parse, call, show. A command imports what is heavy when it runs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def reading_options(command: Command) -> Command:
                 "--missing",
                 multiple=True,
                 metavar="TEXT",
-                help="A cell that means there is nothing; may be repeated. [default: empty, NaN, nan]",
+                help="Cell that means nothing; may be repeated. [default: empty, NaN, nan]",
             ),
         )
     ):
@@ -74,12 +74,16 @@ def method_options(command: Command) -> Command:
     """What the methods can be told; each method says what it does not know."""
     for option in reversed(
         (
-            click.option("--smoothing", type=float, help="Pseudo-count added to every count. [default: 0]"),
-            click.option("--prior-smoothing", type=float, help="The same for the class shares alone."),
+            click.option(
+                "--smoothing", type=float, help="Pseudo-count added to every count. [default: 0]"
+            ),
+            click.option(
+                "--prior-smoothing", type=float, help="The same for the class shares alone."
+            ),
             click.option(
                 "--prior",
                 metavar="SHARES",
-                help="Class shares: estimated, uniform, or such as yes=0.7,no=0.3. [default: estimated]",
+                help="Class shares: estimated (the default), uniform, or yes=0.7,no=0.3.",
             ),
             click.option(
                 "--zeros",
@@ -100,10 +104,14 @@ def method_options(command: Command) -> Command:
                 " or from a saved result.",
             ),
             click.option(
-                "--switch-at", type=float, help="When hybrid turns to hard answers. [default: 0.005]"
+                "--switch-at",
+                type=float,
+                help="When hybrid turns to hard answers. [default: 0.005]",
             ),
             click.option(
-                "--ties", type=click.Choice(["shared", "first", "random"]), help="How ties are broken."
+                "--ties",
+                type=click.Choice(["shared", "first", "random"]),
+                help="How ties are broken.",
             ),
             click.option("--seed", type=int, help="For whatever is random. [default: 0]"),
             click.option(
@@ -113,7 +121,9 @@ def method_options(command: Command) -> Command:
             ),
             click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
-            click.option("--high", type=float, help="Greatest accuracy of that prior. [default: 1]"),
+            click.option(
+                "--high", type=float, help="Greatest accuracy of that prior. [default: 1]"
+            ),
         )
     ):
         command = option(command)
@@ -122,14 +132,18 @@ def method_options(command: Command) -> Command:
 
 @main.command()
 @click.argument("votes")
-@click.option("-m", "--method", default="dawid-skene", show_default=True, help="See `quorate methods`.")
+@click.option(
+    "-m", "--method", default="dawid-skene", show_default=True, help="See `quorate methods`."
+)
 @click.option("-o", "--output", metavar="FILE", help="Where the labels go; - is standard output.")
 @click.option("--workers", metavar="FILE", help="Where the workers' qualities go.")
 @click.option("--posterior", metavar="FILE", help="Where the belief in every class goes.")
 @click.option("--confusion", metavar="FILE", help="Where the workers' confusion matrices go.")
 @click.option("--save", metavar="FILE.quorate", help="Keep the whole result, for `quorate.load`.")
 @click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
-@click.option("--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @method_options
 @reading_options
@@ -194,7 +208,9 @@ def methods() -> None:
 
 @main.command()
 @click.option("--tasks", type=click.IntRange(min=1), default=1000, show_default=True, help="Tasks.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another crowd.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another crowd."
+)
 @click.option("-o", "--output", metavar="FILE", help="Keep the simulated votes, to try things on.")
 def demo(tasks: int, seed: int, output: str | None) -> None:
     """Simulate a crowd whose truth is known, and see who gets it right."""

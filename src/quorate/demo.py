@@ -82,5 +82,9 @@ def _crowd() -> tuple[list[str], Floats]:
     k = len(CLASSES)
     expert, guesser = one_coin_confusion(np.array([0.9, 1 / k]), k)
     inverted = np.roll(expert, 1, axis=1)
-    names = [*(f"expert-{i + 1}" for i in range(5)), *(f"guesser-{i + 1}" for i in range(8)), "inverted"]
+    names = [
+        *(f"expert-{i + 1}" for i in range(5)),
+        *(f"guesser-{i + 1}" for i in range(8)),
+        "inverted",
+    ]
     return names, np.stack([expert] * 5 + [guesser] * 8 + [inverted])

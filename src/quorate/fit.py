@@ -38,7 +38,8 @@ def fit(
     `codebook` puts names to the codes, `engine` sweeps the blocks (all cores by default), and
     `progress` is called with the steps so far after each iteration.
 
-    >>> labels = Labels.from_codes(task=[0, 0, 0, 1, 1], worker=[0, 1, 2, 0, 1], label=[1, 1, 0, 0, 0])
+    >>> task, worker, label = [0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [1, 1, 0, 0, 0]
+    >>> labels = Labels.from_codes(task, worker, label)
     >>> from quorate.models import DawidSkene
     >>> result = fit(DawidSkene(smoothing=0.1), labels)
     >>> result.answers
@@ -95,9 +96,7 @@ def _conclude(
     def conclude(block: Labels, params: Any, state: Any) -> tuple[None, Tally]:
         tasks = slice(block.first_task, block.first_task + block.n_tasks)
         posterior[tasks] = model.posterior(block, params, state)
-        answers[tasks] = kernels.choose(
-            posterior[tasks], model.ties, model.seed, block.first_task
-        )
+        answers[tasks] = kernels.choose(posterior[tasks], model.ties, model.seed, block.first_task)
         return None, Tally(block.agreement(posterior[tasks]))
 
     tally: Tally = engine.sweep(conclude, blocks, params, local)

@@ -24,13 +24,13 @@ LOG_ZERO = -1e9
 class Rows(NamedTuple):
     """The rows of a tall table that a block touches; the others are zero."""
 
-    index: Codes
+    rows: Codes
     values: Floats
     height: int
 
     def dense(self) -> Floats:
         table = np.zeros((self.height, *self.values.shape[1:]))
-        table[self.index] = self.values
+        table[self.rows] = self.values
         return table
 
 
@@ -57,12 +57,11 @@ def incidence(indptr: NDArray[np.integer], column: Codes, height: int) -> Incide
     """Keep only the columns that occur when the table is taller than the block has labels: what a
     block holds and returns is then bounded by its own size, however many workers there are."""
     columns = None
-    width = height
     if height > len(column):
-        columns, column = np.unique(column, return_inverse=True)
-        column = column.astype(np.int32)
-        width = len(columns)
-    matrix = csr_array((_ones(len(column)), column, indptr), shape=(len(indptr) - 1, width))
+        columns, inverse = np.unique(column, return_inverse=True)
+        column = inverse.astype(np.int32)
+    shape = (len(indptr) - 1, height if columns is None else len(columns))
+    matrix = csr_array((_ones(len(column)), column, indptr), shape=shape)
     return Incidence(matrix, columns, height)
 
 
@@ -82,9 +81,7 @@ def weighted_votes(
     indptr: NDArray[np.integer], label: Codes, weight: Floats, n_classes: int
 ) -> Floats:
     """``votes[task, class]``: the sum of the weights of the labels that name the class."""
-    votes: Floats = csr_array(
-        (weight, label, indptr), shape=(len(indptr) - 1, n_classes)
-    ).toarray()
+    votes: Floats = csr_array((weight, label, indptr), shape=(len(indptr) - 1, n_classes)).toarray()
     return votes
 
 
@@ -115,14 +112,11 @@ def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
 
     Column by column: NumPy is several times slower at reducing many short rows.
     """
-    columns = log_joint.T
-    highest = columns[0].copy()
-    for column in columns[1:]:
-        np.maximum(highest, column, out=highest)
+    highest = row_max(log_joint)
     log_joint -= highest[:, None]
     posterior = np.exp(log_joint, out=log_joint)
-    total = columns[0].copy()
-    for column in columns[1:]:
+    total = posterior[:, 0].copy()
+    for column in posterior.T[1:]:
         total += column
     posterior /= total[:, None]
     return posterior, np.log(total) + highest
@@ -139,41 +133,53 @@ def weighted_log(weight: Floats | float, values: Floats) -> float:
     return float(np.sum(weight * log_or(values), where=weight != 0))
 
 
+def column_sums(values: Floats) -> Floats:
+    return np.array([column.sum() for column in values.T])
+
+
+def row_max(values: Floats) -> Floats:
+    highest: Floats = values[:, 0].copy()
+    for column in values.T[1:]:
+        np.maximum(highest, column, out=highest)
+    return highest
+
+
 def tied(scores: Floats) -> NDArray[np.bool_]:
     """Which classes share the highest score of each task."""
-    best: NDArray[np.bool_] = scores == scores.max(axis=1, keepdims=True)
+    best: NDArray[np.bool_] = scores == row_max(scores)[:, None]
     return best
 
 
 def choose(scores: Floats, ties: str, seed: int, first_task: int) -> Codes:
     """The class of the highest score; ties fall to the first class, or at random when so asked."""
-    if ties != "random":
-        return scores.argmax(axis=1).astype(np.int32)
-    lots = np.where(tied(scores), task_lots(len(scores), scores.shape[1], seed, first_task), -1.0)
-    return lots.argmax(axis=1).astype(np.int32)
+    chosen: Codes = scores.argmax(axis=1).astype(np.int32)
+    if ties == "random":
+        best = tied(scores)
+        open_tasks = np.flatnonzero(sum(best.T.view(np.int8)) > 1)
+        lots = task_lots(first_task + open_tasks, scores.shape[1], seed)
+        chosen[open_tasks] = np.where(best[open_tasks], lots, -1.0).argmax(axis=1)
+    return chosen
 
 
 def harden(posterior: Floats, ties: str, seed: int, first_task: int) -> Floats:
     """All belief on the likeliest class; with ``ties="shared"`` evenly on those that are tied."""
     if ties == "shared":
-        best = tied(posterior).astype(float)
-        return best / best.sum(axis=1, keepdims=True)
+        best: Floats = tied(posterior).astype(np.float64)
+        best /= best.sum(axis=1, keepdims=True)
+        return best
     hard = np.zeros_like(posterior)
     hard[np.arange(len(hard)), choose(posterior, ties, seed, first_task)] = 1.0
     return hard
 
 
-def task_lots(n_tasks: int, n_classes: int, seed: int, first_task: int) -> Floats:
+def task_lots(task: NDArray[np.integer], n_classes: int, seed: int) -> Floats:
     """Uniform numbers that depend on the seed, the task and the class only, so that a tie falls
     the same way in whatever block its task is swept (the mixer of SplitMix64)."""
-    with np.errstate(over="ignore"):
-        task = np.arange(first_task, first_task + n_tasks, dtype=np.uint64)[:, None]
-        bits = task * np.uint64(n_classes) + np.arange(n_classes, dtype=np.uint64)
-        bits = (bits + np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(1)) * np.uint64(
-            0x9E3779B97F4A7C15
-        )
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-        bits ^= bits >> np.uint64(31)
-    return (bits >> np.uint64(11)) * 2.0**-53
-
+    number = np.arange(1, n_classes + 1, dtype=np.uint64)
+    bits: NDArray[np.uint64] = task.astype(np.uint64)[:, None] * np.uint64(n_classes) + number
+    stream = np.uint64(seed * 0xD1342543DE82EF95 % 2**64)
+    bits = (bits + stream) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ LARGEST_CODE = np.iinfo(np.int32).max
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Task ``t`` has the labels ``indptr[t]`` to ``indptr[t + 1]``: ``worker[i]`` said ``label[i]``.
+    """Task ``t`` has labels ``indptr[t]`` to ``indptr[t + 1]``: ``worker[i]`` said ``label[i]``.
 
     A slice of whole tasks is again a ``Labels``. A worker may label a task more than once: repeats
     count. ``gold[t]`` is the known answer of a task, or -1.
@@ -106,8 +107,8 @@ class Labels:
         cost = self.indptr + np.arange(self.n_tasks + 1)
         cuts = np.searchsorted(cost, np.arange(size, int(cost[-1]), size))
         edges = np.unique(np.concatenate([[0], cuts, [self.n_tasks]]))
-        for start, stop in zip(edges[:-1], edges[1:], strict=True):
-            yield self[int(start) : int(stop)]
+        for start, stop in pairwise(edges.tolist()):
+            yield self[start:stop]
 
     def with_workers(self, code: Codes, n_workers: int) -> Labels:
         """The same labels, each worker under another code."""

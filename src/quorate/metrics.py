@@ -22,7 +22,9 @@ def error(posterior: Floats, truth: NDArray[np.integer]) -> float:
     return float(1 - right.mean())
 
 
-def wilson_interval(successes: Floats, trials: Floats, z: float = 1.959964) -> tuple[Floats, Floats]:
+def wilson_interval(
+    successes: Floats, trials: Floats, z: float = 1.959964
+) -> tuple[Floats, Floats]:
     """Wilson's 95 % interval for a share; all of [0, 1] where nothing was tried.
 
     >>> low, high = wilson_interval(np.array([8.0]), np.array([10.0]))

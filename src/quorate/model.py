@@ -211,9 +211,7 @@ class EM(ABC):
         shares = block.vote_shares()
         return self._harden(block, shares) if self.harden == "always" else shares
 
-    def sweep(
-        self, block: Labels, params: Params | None, local: Floats
-    ) -> tuple[Floats, Stats]:
+    def sweep(self, block: Labels, params: Params | None, local: Floats) -> tuple[Floats, Stats]:
         """E-step and count; with no parameters yet, the count of the start."""
         if params is None:
             return local, self._stats(block, local)
@@ -221,7 +219,7 @@ class EM(ABC):
         log_likelihood = float(log_evidence.sum())
         if not params.hard:
             return posterior, self._stats(block, posterior, log_likelihood)
-        log_complete = log_likelihood + float(np.log(posterior.max(axis=1)).sum())
+        log_complete = log_likelihood + float(np.log(kernels.row_max(posterior)).sum())
         hard = self._harden(block, posterior)
         changed = int(np.any(hard != local, axis=1).sum())
         return hard, self._stats(block, hard, log_likelihood, log_complete, changed)
@@ -248,9 +246,7 @@ class EM(ABC):
         estimated = isinstance(self.prior, str) and self.prior == "estimated"
         smoothing = self._prior_smoothing if estimated else 0.0
         objective = (
-            evidence
-            + self.log_skill_prior(params)
-            + kernels.weighted_log(smoothing, params.prior)
+            evidence + self.log_skill_prior(params) + kernels.weighted_log(smoothing, params.prior)
         )
         return Step(objective, stats.log_likelihood, params.moved, stats.changed, params.hard)
 
@@ -293,7 +289,7 @@ class EM(ABC):
         changed: int = 0,
     ) -> Stats:
         counts = self.count(block, posterior)
-        classes = posterior[block.heard].sum(axis=0)
+        classes = kernels.column_sums(posterior[block.heard])
         return Stats(counts, classes, log_likelihood, log_complete, changed)
 
     def _log(self, probability: Floats) -> Floats:
@@ -313,7 +309,7 @@ def add(total: Any, stats: Any) -> Any:
 
 def _add_field(total: Any, field: Any) -> Any:
     if isinstance(field, Rows):
-        total[field.index] += field.values
+        total[field.rows] += field.values
     else:
         total += field
     return total

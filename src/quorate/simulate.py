@@ -38,7 +38,9 @@ def simulate(
     """
     n_workers, n_classes, _ = confusion.shape
     if labels_per_task > n_workers:
-        raise UsageError(f"{labels_per_task} labels per task need as many workers, not {n_workers}.")
+        raise UsageError(
+            f"{labels_per_task} labels per task need as many workers, not {n_workers}."
+        )
     random = np.random.default_rng(seed)
     truth = random.choice(n_classes, n_tasks, p=prior).astype(np.int32)
     worker = _draw_workers(random, n_tasks, n_workers, labels_per_task).ravel()

@@ -23,6 +23,7 @@ class Threads:
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads or _cores()
+        self._pool = ThreadPoolExecutor(self.n_threads)
 
     def map(self, function: Callable[..., Any], *columns: Sequence[Any]) -> Iterator[Any]:
         """``function`` over the columns' rows, in order, at most two rows a thread ahead."""
@@ -30,18 +31,15 @@ class Threads:
         if self.n_threads == 1 or len(columns[0]) == 1:
             yield from (function(*row) for row in rows)
             return
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            waiting: deque[Future[Any]] = deque()
-            for row in rows:
-                waiting.append(pool.submit(function, *row))
-                if len(waiting) > 2 * self.n_threads:
-                    yield waiting.popleft().result()
-            while waiting:
+        waiting: deque[Future[Any]] = deque()
+        for row in rows:
+            waiting.append(self._pool.submit(function, *row))
+            if len(waiting) > 2 * self.n_threads:
                 yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
-    def sweep(
-        self, sweep: Sweep, blocks: Sequence[Labels], params: Any, local: list[Any]
-    ) -> Any:
+    def sweep(self, sweep: Sweep, blocks: Sequence[Labels], params: Any, local: list[Any]) -> Any:
         """Replace each block's local state, and return the sum of the statistics."""
         total = None
         swept = self.map(lambda block, state: sweep(block, params, state), blocks, local)

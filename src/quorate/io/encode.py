@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from quorate.errors import DataError, require_choice
 from quorate.io.sources import MISSING, Kind, Table, read_table
-from quorate.kernels import Codes
 from quorate.labels import LARGEST_CODE, Codebook, Labels
 
 ROLES = ("task", "worker", "label")
@@ -132,9 +131,7 @@ def _encode(
     label, class_names = _label_codes(frame["label"], table, classes)
     coded = frame.select("task", worker=worker, label=label)
     tasks, indptr, worker, label = _by_task(coded)
-    labels = Labels(
-        indptr, worker.to_numpy(), label.to_numpy(), len(workers), len(class_names)
-    )
+    labels = Labels(indptr, worker.to_numpy(), label.to_numpy(), len(workers), len(class_names))
     names = (tasks, workers, class_names)
     if table.text:
         names = (retyped(tasks), retyped(workers), class_names)
@@ -185,7 +182,7 @@ def _by_task(coded: pl.DataFrame) -> tuple[pl.Series, NDArray[np.integer], pl.Se
     starts = task.ne_missing(task.shift(1))
     starts[0] = True
     tasks = task.filter(starts)
-    if tasks.n_unique() == len(tasks):
+    if 2 * len(tasks) <= len(task) and tasks.n_unique() == len(tasks):
         edges = starts.arg_true().to_numpy()
         worker, label = coded["worker"], coded["label"]
     else:
@@ -213,7 +210,10 @@ def count_repeats(labels: Labels) -> int:
     """How many labels a worker gave to a task that the same worker had labelled already."""
     repeated = 0
     for block in labels.blocks():
-        task = np.repeat(np.arange(block.n_tasks, dtype=np.int64), np.diff(block.indptr))
-        visits = np.sort(task * block.n_workers + block.worker)
+        small = block.n_tasks * block.n_workers <= LARGEST_CODE  # narrow numbers sort faster
+        start = np.arange(block.n_tasks, dtype=np.int64) * block.n_workers
+        start = start.astype(np.int32 if small else np.int64)
+        visits: NDArray[np.signedinteger] = np.repeat(start, np.diff(block.indptr)) + block.worker
+        visits.sort()
         repeated += int(np.count_nonzero(visits[1:] == visits[:-1]))
     return repeated

@@ -47,7 +47,7 @@ class Kind:
             return frame
         import pandas as pd
 
-        columns = {column.name: pd.Series(_to_numpy(column)) for column in frame}
+        columns = {column.name: _to_pandas(column) for column in frame}
         for name in columns.keys() & self.dtypes.keys():
             columns[name] = columns[name].astype(self.dtypes[name])
         return pd.DataFrame(columns)
@@ -131,9 +131,7 @@ def _list(names: Sequence[str]) -> str:
     return shown + ", ..." if len(names) > 8 else shown
 
 
-def _open(
-    source: Any, roles: Sequence[str], format: str | None, missing: Sequence[str]
-) -> _Source:
+def _open(source: Any, roles: Sequence[str], format: str | None, missing: Sequence[str]) -> _Source:
     if isinstance(source, (str, Path)):
         return _open_file(str(source), format, missing)
     if isinstance(source, pl.DataFrame):
@@ -315,7 +313,10 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or value != value  # NaN
 
 
-def _to_numpy(column: pl.Series) -> Any:
-    if column.dtype == pl.String:
-        return np.array(column.to_list(), dtype=object)
-    return column.to_numpy()
+def _to_pandas(column: pl.Series) -> Any:
+    import pandas as pd
+
+    try:
+        return column.to_pandas()
+    except ImportError:  # pandas without pyarrow
+        return pd.Series(column.to_list())

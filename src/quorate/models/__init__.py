@@ -12,7 +12,17 @@ from quorate.models.dawid_skene import DawidSkene
 from quorate.models.majority import Majority
 from quorate.models.one_coin import OneCoin
 
-__all__ = ["METHODS", "MODELS", "DawidSkene", "Majority", "Method", "OneCoin", "make", "method_named", "methods"]
+__all__ = [
+    "METHODS",
+    "MODELS",
+    "DawidSkene",
+    "Majority",
+    "Method",
+    "OneCoin",
+    "make",
+    "method_named",
+    "methods",
+]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Dawid-Skene: each worker has a confusion matrix.
 
 A. P. Dawid and A. M. Skene, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM
-Algorithm", Applied Statistics 28 (1979). Equation numbers are those of V. B. Sinha, S. Rao and V. N.
-Balasubramanian, "Fast Dawid-Skene: A Fast Vote Aggregation Scheme for Sentiment Classification"
-(KDD WISDOM 2018), whose Fast Dawid-Skene and Hybrid are this model with `harden`.
+Algorithm", Applied Statistics 28 (1979). Equation numbers are those of V. B. Sinha, S. Rao and
+V. N. Balasubramanian, "Fast Dawid-Skene: A Fast Vote Aggregation Scheme for Sentiment
+Classification" (KDD WISDOM 2018), whose Fast Dawid-Skene and Hybrid are this model with `harden`.
 
 Counts and the table of log probabilities have a row for each (worker, label) and a column for each
 truth, so that a task's evidence is a sum of rows.
@@ -26,7 +26,8 @@ class DawidSkene(EM):
     """Dawid-Skene by EM in log space; `harden` makes it Fast Dawid-Skene or Hybrid.
 
     >>> import quorate
-    >>> labels = quorate.Labels.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1])
+    >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
+    >>> labels = quorate.Labels.from_codes(task, worker, label)
     >>> quorate.fit(quorate.DawidSkene(smoothing=0.1), labels).answers
     array([0, 1], dtype=int32)
     """
@@ -51,7 +52,8 @@ class DawidSkene(EM):
         return self._table(np.ascontiguousarray(confusion.transpose(0, 2, 1)))
 
     def pool(self, counts: Floats) -> Floats:
-        return self._by_worker(counts).sum(axis=0)
+        pooled: Floats = self._by_worker(counts).sum(axis=0)
+        return pooled
 
     def log_skill_prior(self, params: Params) -> float:
         if self.smoothing == 0 and self.worker_prior is None:

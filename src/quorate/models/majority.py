@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from quorate import kernels
 from quorate.errors import require_choice, require_number
 from quorate.kernels import Floats
 from quorate.labels import Labels
@@ -59,8 +60,8 @@ class Majority:
         return block.vote_shares()
 
     def sweep(self, block: Labels, params: Params | None, local: Floats) -> tuple[Floats, Stats]:
-        agreeing = float(local.max(axis=1) @ np.diff(block.indptr))
-        return local, Stats(local.sum(axis=0), agreeing)
+        agreeing = float(kernels.row_max(local) @ np.diff(block.indptr))
+        return local, Stats(kernels.column_sums(local), agreeing)
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
         return Params(stats.classes / stats.classes.sum())

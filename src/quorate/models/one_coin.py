@@ -8,6 +8,7 @@ label is any of the others, evenly.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -28,10 +29,11 @@ class OneCoin(EM):
         high: the greatest accuracy the prior allows.
 
     >>> import quorate
-    >>> labels = quorate.Labels.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1])
+    >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
+    >>> labels = quorate.Labels.from_codes(task, worker, label)
     >>> result = quorate.fit(quorate.OneCoin(beta=(4, 2)), labels)
     >>> result.params.skill.round(2)
-    array([0.82, 0.82, 0.68])
+    array([0.81, 0.81, 0.69])
     """
 
     beta: tuple[float, float] | None = None
@@ -52,7 +54,9 @@ class OneCoin(EM):
         wrong = (1 - right) / max(block.n_classes - 1, 1)
         log_joint = _evidence(block, kernels.log_or(right, 0.0), kernels.log_or(wrong, 0.0))
         impossible = (right == 0) | (wrong == 0)
-        if self.zeros == "exclude" and impossible.any():  # counted apart, so as not to swamp the rest
+        if (
+            self.zeros == "exclude" and impossible.any()
+        ):  # counted apart, so as not to swamp the rest
             log_joint += kernels.LOG_ZERO * _evidence(block, 1.0 * (right == 0), 1.0 * (wrong == 0))
         log_joint += params.log_prior
         return log_joint
@@ -71,10 +75,12 @@ class OneCoin(EM):
         return best_accuracy(counts[:, 0], counts[:, 1], a, b, self.low, self.high)
 
     def skill_from(self, confusion: Floats) -> Floats:
-        return np.trace(confusion, axis1=1, axis2=2) / confusion.shape[1]
+        accuracy: Floats = np.trace(confusion, axis1=1, axis2=2) / confusion.shape[1]
+        return accuracy
 
     def pool(self, counts: Floats) -> Floats:
-        return counts.sum(axis=0, keepdims=True)
+        pooled: Floats = counts.sum(axis=0, keepdims=True)
+        return pooled
 
     def log_skill_prior(self, params: Params) -> float:
         p = params.skill
@@ -98,11 +104,13 @@ class OneCoin(EM):
         """Right and wrong labels, spread over the classes by their shares."""
         n_classes = len(params.log_prior)
         right, wrong = dense(stats.counts).T[:, :, None, None] * params.prior[:, None]
-        return np.where(np.eye(n_classes, dtype=bool), right, wrong / max(n_classes - 1, 1))
+        elsewhere = wrong / max(n_classes - 1, 1)
+        counts: Floats = np.where(np.eye(n_classes, dtype=bool), right, elsewhere)
+        return counts
 
 
 def one_coin_confusion(accuracy: Floats, n_classes: int) -> Floats:
-    """``[worker, truth, label]`` of workers who are right with one probability, else wrong evenly."""
+    """``[worker, truth, label]`` of workers right with one probability, else wrong evenly."""
     right = accuracy[:, None, None]
     wrong = (1 - right) / max(n_classes - 1, 1)
     return np.where(np.eye(n_classes, dtype=bool), right, wrong)
@@ -148,10 +156,7 @@ def _cubic_root(
     that goes from above zero to below."""
     c3 = right + wrong + a + b - 2
     c2 = -(
-        right * (1 + high + low)
-        + wrong * (high + low)
-        + (a - 1) * (1 + high)
-        + (b - 1) * (1 + low)
+        right * (1 + high + low) + wrong * (high + low) + (a - 1) * (1 + high) + (b - 1) * (1 + low)
     )
     c1 = right * (high + low + high * low) + wrong * high * low + (a - 1) * high + (b - 1) * low
     c0 = -right * high * low
@@ -165,7 +170,7 @@ def _cubic_root(
     ends = np.stack([np.full_like(c3, low), *turns, np.full_like(c3, high)])
     below = np.full_like(c3, high if b < 1 else low)
     above = below.copy()
-    for left, end in zip(ends[:-1], ends[1:], strict=True):
+    for left, end in pairwise(ends):
         falls = (slope(left) > 0) & (slope(end) <= 0)
         below, above = np.where(falls, left, below), np.where(falls, end, above)
     for _ in range(60):

@@ -45,8 +45,7 @@ def _found(result: Result) -> dict[str, Any]:
     shares = np.bincount(result.answers, minlength=len(result.classes)) / len(result.answers)
     return {
         "class_shares": {
-            str(name): float(share)
-            for name, share in zip(result.classes, shares, strict=True)
+            str(name): float(share) for name, share in zip(result.classes, shares, strict=True)
         },
         "mean_confidence": float(result.confidence.mean()),
         "near_ties": _near_ties(result),

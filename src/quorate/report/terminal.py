@@ -22,7 +22,9 @@ def show(summary: dict[str, Any], console: Console) -> None:
 
 
 def _facts(title: str, facts: list[tuple[str, str]]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None)
+    table = Table(
+        title=title, title_justify="left", title_style="bold", show_header=False, box=None
+    )
     table.add_column(style="dim", min_width=16)
     table.add_column(justify="left", overflow="fold")
     for name, value in facts:
@@ -42,7 +44,9 @@ def _read(read: dict[str, Any]) -> list[tuple[str, str]]:
             )
             if read[key]
         ]
-        facts.append(("dropped rows", f"{dropped:,}" + (f" ({', '.join(reasons)})" if reasons else "")))
+        facts.append(
+            ("dropped rows", f"{dropped:,}" + (f" ({', '.join(reasons)})" if reasons else ""))
+        )
         if read["repeats_counted"]:
             facts.append(("repeated rows", f"{read['repeats_counted']:,}, counted"))
     return facts
@@ -61,7 +65,9 @@ def _found(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _workers(found: dict[str, Any]) -> Table:
-    table = Table(title="Workers", title_justify="left", title_style="bold", box=None, pad_edge=True)
+    table = Table(
+        title="Workers", title_justify="left", title_style="bold", box=None, pad_edge=True
+    )
     table.add_column("worker", overflow="fold")
     for column in ("labels", "accuracy", "95 % interval"):
         table.add_column(column, justify="right")

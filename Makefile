@@ -1,0 +1,47 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint docs bench lock clean
+
+demo: $(VENV)/.installed
+	@$(BIN)/quorate demo
+
+test: lint
+	$(BIN)/pytest -n auto
+	$(BIN)/mkdocs build --strict --quiet
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/mkdocs serve
+
+# Quorate against Crowd-Kit on the same votes.
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/race.py
+
+# The versions that the tests run with, for every Python that is supported.
+lock: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+	  --no-header --no-annotate --no-emit-package quorate --upgrade --quiet -o requirements.lock
+
+$(VENV)/.created:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock -e .
+	@touch $@
+
+$(VENV)/.installed-%: $(VENV)/.created pyproject.toml requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock -e ".[$*]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis

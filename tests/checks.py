@@ -1,0 +1,499 @@
+"""What must hold of every model, each as a function of a case: a model with its options.
+
+A check that a case is exempt from skips it, and says why.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorate import DawidSkene, Labels, Majority, OneCoin, Result, fit, metrics
+from quorate.engines.threads import Threads
+from quorate.kernels import Floats
+from quorate.model import add, dense
+from quorate.simulate import simulate
+from tests.naive.dawid_skene import Trace, dawid_skene
+from tests.naive.enumerate import enumerate_truths
+from tests.naive.majority import Votes, leaders, right_and_wrong, vote_shares, votes_agreeing
+from tests.naive.one_coin import one_coin, one_coin_matrix
+
+# The problems that models are tried on.
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Votes with all that a case may want to know beside them: known answers, counts of what
+    workers did before ``[worker, truth, label]``, and shares of the classes."""
+
+    votes: Votes
+    n_workers: int
+    n_classes: int
+    counts: Floats
+    shares: Floats
+    gold: Mapping[int, int] = field(default_factory=dict)
+
+    def labels(self, with_gold: bool) -> Labels:
+        rows = [(t, w, c) for t, said in enumerate(self.votes) for w, c in said]
+        task, worker, label = zip(*rows, strict=True) if rows else ((), (), ())
+        gold = [self.gold.get(t, -1) for t in range(len(self.votes))] if with_gold else None
+        return Labels.from_codes(
+            list(task),
+            list(worker),
+            list(label),
+            n_tasks=len(self.votes),
+            n_workers=self.n_workers,
+            n_classes=self.n_classes,
+            gold=gold,
+        )
+
+    @property
+    def confusion(self) -> Floats:
+        return self.counts / self.counts.sum(axis=2, keepdims=True)
+
+    def permuted(self, tasks: Any, workers: Any, classes: Any) -> Problem:
+        """The same problem, in which ``tasks[i]`` is the old code of the new task ``i``, and so
+        with workers and classes."""
+        new_worker, new_class = np.argsort(workers).tolist(), np.argsort(classes).tolist()
+        votes = [[(new_worker[w], new_class[c]) for w, c in self.votes[t]] for t in tasks]
+        gold = {i: new_class[self.gold[t]] for i, t in enumerate(tasks) if t in self.gold}
+        counts = self.counts[workers][:, classes][:, :, classes]
+        return replace(self, votes=votes, gold=gold, counts=counts, shares=self.shares[classes])
+
+
+def random_problem(
+    seed: int, n_classes: int = 3, n_tasks: int = 16, n_workers: int = 5, per_task: int = 6
+) -> Problem:
+    """Better than chance, and with what real votes have: a task with one label, a worker who
+    labels a task twice, known answers that the votes may contradict."""
+    random = np.random.default_rng(seed)
+    truth = random.integers(n_classes, size=n_tasks)
+    skill = random.uniform(0.4, 0.9, n_workers)
+    votes: Votes = []
+    for task in range(n_tasks):
+        said = []
+        for worker in random.integers(n_workers, size=random.integers(1, per_task + 1)).tolist():
+            right = random.random() < skill[worker]
+            said.append((worker, int(truth[task] if right else random.integers(n_classes))))
+        votes.append(said)
+    votes[0] = votes[0][:1]
+    votes[1] = [(0, int(truth[1])), (0, int(truth[1])), *votes[1]]
+    counts = random.uniform(0, 1, (n_workers, n_classes, n_classes)) + 2 * np.eye(n_classes)
+    shares = random.uniform(0.5, 1, n_classes)
+    gold = {t: int(random.integers(n_classes)) for t in range(2, n_tasks, 5)}
+    return Problem(votes, n_workers, n_classes, counts, shares / shares.sum(), gold)
+
+
+@st.composite
+def problems(draw: st.DrawFn, max_tasks: int = 4) -> Problem:
+    """Any tiny problem: silent workers, classes nobody named, tasks without labels."""
+    n_workers, n_classes = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    said = st.tuples(st.integers(0, n_workers - 1), st.integers(0, n_classes - 1))
+    votes = draw(st.lists(st.lists(said, max_size=4), min_size=1, max_size=max_tasks))
+    if not any(votes):
+        votes[0] = [draw(said)]
+    answers = st.dictionaries(
+        st.integers(0, len(votes) - 1), st.integers(0, n_classes - 1), max_size=2
+    )
+    counts = np.random.default_rng(draw(st.integers(0, 9))).uniform(
+        0.1, 2, (n_workers, n_classes, n_classes)
+    )
+    shares = np.arange(1.0, n_classes + 1)
+    return Problem(votes, n_workers, n_classes, counts, shares / shares.sum(), draw(answers))
+
+
+# The cases.
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, and the options it has for a problem."""
+
+    name: str
+    kind: type[Any]
+    options: Callable[[Problem], Mapping[str, Any]] = lambda problem: {}
+    gold: bool = False
+
+    def model(self, problem: Problem, **more: Any) -> Any:
+        return self.kind(**self.options(problem), **more)
+
+    def labels(self, problem: Problem) -> Labels:
+        return problem.labels(with_gold=self.gold)
+
+    def fit(self, problem: Problem, engine: Threads | None = None, **more: Any) -> Result:
+        return fit(self.model(problem, **more), self.labels(problem), engine=engine)
+
+    def known(self, problem: Problem) -> Mapping[int, int]:
+        return problem.gold if self.gold else {}
+
+    @property
+    def any_model(self) -> Any:
+        return self.model(random_problem(0))
+
+    @property
+    def hardens(self) -> bool:
+        return getattr(self.any_model, "harden", "never") != "never"
+
+    @property
+    def skips_zeros(self) -> bool:
+        return getattr(self.any_model, "zeros", "exclude") == "skip"
+
+
+def assert_same_bits(first: Result, second: Result) -> None:
+    np.testing.assert_array_equal(first.posterior, second.posterior)
+    np.testing.assert_array_equal(first.answers, second.answers)
+    np.testing.assert_array_equal(first.tally, second.tally)
+    for one, other in zip(first.params, second.params, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert first.steps == second.steps
+
+
+def assert_close(actual: Any, expected: Any, rtol: float = 0.0, atol: float = 0.0) -> None:
+    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
+
+
+# The checks.
+
+
+def statistics_add(case: Case) -> None:
+    """sweep(A) + sweep(B) == sweep(A u B), at the start and under estimated parameters."""
+    for seed, cut in ((0, 1), (1, 8), (2, 13)):
+        problem = random_problem(
+            seed, n_workers=9
+        )  # few labels, so that blocks keep only some rows
+        model, whole = case.model(problem), case.labels(problem)
+        parts = (whole[:cut], whole[cut:])
+        start = model.start(whole)
+        for params in (start, None, case.fit(problem).params):
+            expected = model.sweep(whole, params, model.begin(whole))[1]
+            total = None
+            for part in parts:
+                total = add(total, model.sweep(part, params, model.begin(part))[1])
+            for one, other in zip(total, expected, strict=True):
+                assert_close(dense(one), dense(other), rtol=1e-12, atol=1e-15)
+
+
+def same_bits_on_any_number_of_threads(case: Case) -> None:
+    problem = random_problem(3, n_tasks=60, n_workers=8)
+    with small_blocks(20):
+        assert len(list(case.labels(problem).blocks())) > 8
+        one, *others = (case.fit(problem, Threads(n)) for n in (1, 2, 4))
+    for other in others:
+        assert_same_bits(one, other)
+
+
+def blocks_give_what_the_whole_gives(case: Case) -> None:
+    problem = random_problem(4, n_tasks=60, n_workers=8)
+    whole = case.fit(problem)
+    with small_blocks(20):
+        parts = case.fit(problem)
+    assert parts.iterations == whole.iterations
+    assert_close(parts.posterior, whole.posterior, atol=1e-10)
+    assert_close(parts.tally, whole.tally, atol=1e-10)
+    assert_close(parts.objective, whole.objective, rtol=1e-10)
+
+
+def small_blocks(size: int) -> Any:
+    """Cuts labels into blocks of about so many tasks and labels for as long as it is entered."""
+    original = Labels.blocks
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Labels, "blocks", lambda labels: original(labels, size))
+
+    class Entered:
+        def __enter__(self) -> None: ...
+        def __exit__(self, *exception: object) -> None:
+            patch.undo()
+
+    return Entered()
+
+
+def permuted_tasks_permute_the_answer(case: Case) -> None:
+    if case.hardens and case.any_model.ties == "random":
+        pytest.skip("a tie is broken by lots that belong to the task's place")
+    _assert_equivariant(case, "tasks")
+
+
+def permuted_workers_permute_the_answer(case: Case) -> None:
+    _assert_equivariant(case, "workers")
+
+
+def permuted_classes_permute_the_answer(case: Case) -> None:
+    if case.hardens and case.any_model.ties != "shared":
+        pytest.skip("a tie falls to the first class, or by lots that belong to the class")
+    _assert_equivariant(case, "classes")
+
+
+def _assert_equivariant(case: Case, what: str) -> None:
+    for seed in range(5):
+        problem = random_problem(seed)
+        order = {
+            "tasks": np.arange(len(problem.votes)),
+            "workers": np.arange(problem.n_workers),
+            "classes": np.arange(problem.n_classes),
+        }
+        order[what] = np.roll(np.random.default_rng(seed).permutation(order[what]), 1)
+        before = case.fit(problem)
+        after = case.fit(problem.permuted(**order))
+        expected = before.posterior[order["tasks"]][:, order["classes"]]
+        assert_close(after.posterior, expected, atol=1e-9)
+        assert_close(after.tally, before.tally[order["workers"]], atol=1e-9)
+
+
+def order_of_a_tasks_labels_is_nothing(case: Case) -> None:
+    """Not even when classes are exactly as likely as each other, and only rounding could part
+    them: then a hard answer is a tie."""
+    for seed in range(60):
+        problem = random_problem(seed, n_classes=2)
+        backwards = replace(problem, votes=[said[::-1] for said in problem.votes])
+        before, after = case.fit(problem), case.fit(backwards)
+        assert_close(after.posterior, before.posterior, atol=1e-9)
+        assert_close(after.tally, before.tally, atol=1e-9)
+
+
+def objective_never_falls(case: Case) -> None:
+    """Soft and hard steps climb different objectives, so each phase is looked at by itself."""
+    if case.kind is Majority:
+        pytest.skip("the vote takes one step")
+    if case.skips_zeros:
+        pytest.skip("without its zero factors the product is no likelihood, and may well fall")
+    phases = set()
+    for seed in range(12):
+        problem = random_problem(seed, n_classes=2 + seed % 3, n_tasks=30)
+        steps = case.fit(problem, tol=1e-12).steps
+        for hard in (False, True):
+            trace = [step.objective for step in steps if step.hard == hard]
+            phases |= {hard} if len(trace) > 1 else set()
+            for before, after in zip(trace, trace[1:], strict=False):
+                assert after >= before - 1e-9 * abs(before)
+    harden = case.any_model.harden
+    assert phases == {"never": {False}, "always": {True}, "settled": {False, True}}[harden]
+
+
+def same_seed_same_answer(case: Case) -> None:
+    problem = random_problem(5)
+    assert_same_bits(case.fit(problem, seed=7), case.fit(problem, seed=7))
+
+
+def another_seed_matters_only_to_random_ties(case: Case) -> None:
+    problem = random_problem(6, n_tasks=40, per_task=2)  # two labels a task: many ties
+    one, *others = (case.fit(problem, seed=seed) for seed in range(6))
+    if not (case.hardens and case.any_model.ties == "random"):
+        for other in others:
+            np.testing.assert_array_equal(other.posterior, one.posterior)
+        tied = [len(leaders(row)) > 1 for row in one.posterior.tolist()]
+        free = np.array(tied) & (case.any_model.ties == "random")
+        for other in others:
+            np.testing.assert_array_equal(other.answers[~free], one.answers[~free])
+    if case.any_model.ties == "random" and (case.hardens or case.kind is Majority):
+        assert any((other.answers != one.answers).any() for other in others)
+
+
+def equals_the_slow_oracle(case: Case) -> None:
+    """Element by element, on votes with repeats, single labels and, where the case has them, known
+    answers."""
+    for seed in (1, 2, 3, 4):
+        problem = random_problem(seed, n_classes=2 + seed % 3)
+        result = case.fit(problem)
+        if case.kind is Majority:
+            _assert_is_the_vote(case, problem, result)
+        else:
+            _assert_is_the_trace(case, problem, result)
+        known = right_and_wrong(problem.votes, problem.n_workers, result.posterior.tolist())
+        assert_close(result.tally, known, atol=1e-10)
+
+
+def _assert_is_the_vote(case: Case, problem: Problem, result: Result) -> None:
+    shares = vote_shares(problem.votes, problem.n_classes, case.known(problem))
+    assert_close(result.posterior, shares, atol=1e-10)
+    assert_close(result.params.prior, np.mean(shares, axis=0), atol=1e-10)
+    for answer, row in zip(result.answers, shares, strict=True):
+        best = leaders(row)
+        assert answer in (best if case.any_model.ties == "random" else best[:1])
+    assert result.objective == [votes_agreeing(problem.votes, result.answers.tolist())]
+
+
+def _assert_is_the_trace(case: Case, problem: Problem, result: Result) -> None:
+    if case.hardens and case.any_model.ties == "random":
+        pytest.skip("the oracle draws no lots")
+    trace = oracle(case, problem, result.iterations)
+    assert_close(result.posterior, trace.posterior, atol=1e-10)
+    assert_close(result.params.prior, trace.prior, atol=1e-10)
+    assert_close(result.confusion, trace.confusion, atol=1e-10)
+    assert_close(result.objective, trace.objective, rtol=1e-10)
+    assert_close([s.log_likelihood for s in result.steps], trace.log_likelihood, rtol=1e-10)
+    assert_close([s.moved for s in result.steps], trace.moved, atol=1e-10)
+    assert [s.hard for s in result.steps] == trace.hard
+    assert [s.changed for s in result.steps] == trace.changed
+    if case.kind is OneCoin:
+        accuracy = [matrix[0][0] for matrix in trace.confusion]
+        assert_close(result.params.skill, accuracy, atol=1e-10)
+
+
+def oracle(case: Case, problem: Problem, iterations: int) -> Trace:
+    options = dict(case.options(problem))
+    options["skip_zeros"] = options.pop("zeros", "exclude") == "skip"
+    if isinstance(options.get("prior"), str):
+        options["prior"] = [1 / problem.n_classes] * problem.n_classes
+    if "init" in options:
+        options["start"] = options.pop("init")
+    options = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in options.items()}
+    slow = dawid_skene if case.kind is DawidSkene else one_coin
+    return slow(
+        problem.votes,
+        problem.n_workers,
+        problem.n_classes,
+        iterations,
+        gold=case.known(problem),
+        **options,
+    )
+
+
+def equals_brute_force(case: Case) -> None:
+    """Log-likelihood and posterior at the last parameters, from all truths of tiny problems."""
+    if case.kind is Majority:
+        pytest.skip("the vote has no likelihood")
+    if case.skips_zeros:
+        pytest.skip("without its zero factors the product is no probability")
+
+    @given(problems())
+    def holds(problem: Problem) -> None:
+        result = case.fit(problem)
+        assert result.log_likelihood is not None and result.confusion is not None
+        log_likelihood, posterior = enumerate_truths(
+            problem.votes,
+            result.params.prior.tolist(),
+            result.confusion.tolist(),
+            case.known(problem),
+        )
+        assert_close(result.log_likelihood, log_likelihood, rtol=1e-10, atol=1e-10)
+        assert_close(result.posterior, posterior, atol=1e-10)
+
+    holds()
+
+
+def tasks_without_labels_teach_nothing(case: Case) -> None:
+    """Whatever is learned is the same without them, and of them only the prior is known."""
+    for seed in range(8):
+        problem = random_problem(seed)
+        more = replace(problem, votes=[*problem.votes, [], [], []])
+        before, after = case.fit(problem), case.fit(more)
+        assert after.iterations == before.iterations
+        assert_close(after.posterior[:-3], before.posterior, atol=1e-10)
+        assert_close(after.tally, before.tally, atol=1e-10)
+        assert_close(after.params.prior, before.params.prior, atol=1e-10)
+        assert_close(after.objective, before.objective, rtol=1e-10)
+        if case.kind is not Majority and not case.skips_zeros:
+            assert_close(after.posterior[-3:], [after.params.prior] * 3, atol=1e-10)
+
+
+def learns_a_simulated_crowd(case: Case) -> None:
+    """Nearly as few errors as with the true parameters, which are found within five standard
+    errors of what could be counted if the truth were known."""
+    if case.kind is Majority:
+        pytest.skip("the vote does not learn about workers")
+    crowd = simulated_crowd(case.kind is OneCoin)
+    result = case.fit(crowd.problem)
+    known = np.array([t not in case.known(crowd.problem) for t in range(len(crowd.truth))])
+    truth = np.where(known, crowd.truth, -1)
+    best_possible = metrics.error(crowd.best_posterior, truth)
+    assert 0.01 < best_possible < 0.1
+    assert metrics.error(result.posterior, truth) <= best_possible + 0.005
+
+    assert result.confusion is not None
+    met = crowd.met[:, :, None]
+    if case.kind is OneCoin:
+        met = met.sum(axis=1, keepdims=True)
+    standard_error = np.sqrt(crowd.confusion * (1 - crowd.confusion) / met)
+    assert (np.abs(result.confusion - crowd.confusion) <= 5 * standard_error).all()
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A simulated crowd with its truth, and what could be told if its parameters were known."""
+
+    problem: Problem
+    truth: Floats
+    confusion: Floats
+    met: Floats  # [worker, truth]: how many labels a worker gave to tasks of that truth
+    best_posterior: Floats
+
+
+@cache
+def simulated_crowd(coins: bool) -> Known:
+    n_workers, n_classes, n_tasks, per_task = 20, 3, 2000, 8
+    random = np.random.default_rng(20)
+    prior = np.array([0.3, 0.3, 0.4])
+    if coins:
+        accuracy = random.uniform(0.45, 0.9, n_workers).tolist()
+        confusion = np.array([one_coin_matrix(p, n_classes) for p in accuracy])
+    else:
+        noise = random.dirichlet(np.ones(n_classes), (n_workers, n_classes))
+        confusion = 0.5 * noise + 0.5 * np.eye(n_classes) * 0.8 + 0.1 / n_classes
+    crowd = simulate(confusion, n_tasks, per_task, prior=prior, seed=21)
+    labels = crowd.labels
+    met = np.zeros((n_workers, n_classes))
+    posterior = np.empty((n_tasks, n_classes))
+    votes: Votes = []
+    for task in range(n_tasks):
+        at = slice(labels.indptr[task], labels.indptr[task + 1])
+        votes.append(list(zip(labels.worker[at].tolist(), labels.label[at].tolist(), strict=True)))
+        joint = prior.copy()
+        for worker, label in votes[task]:
+            met[worker, crowd.truth[task]] += 1
+            joint *= confusion[worker, :, label]
+        posterior[task] = joint / joint.sum()
+    counts = np.full((n_workers, n_classes, n_classes), 1.0) + 2 * np.eye(n_classes)
+    gold = {task: int(crowd.truth[task]) for task in range(0, n_tasks, 20)}
+    problem = Problem(votes, n_workers, n_classes, counts, prior, gold)
+    return Known(problem, crowd.truth, confusion, met, posterior)
+
+
+def never_nan(case: Case) -> None:
+    @given(problems())
+    def holds(problem: Problem) -> None:
+        with warnings.catch_warnings(action="error"):
+            assert_sound(case.fit(problem))
+
+    holds()
+
+
+def assert_sound(result: Result) -> None:
+    """Finite but for a log-likelihood of zero probability, and beliefs that add up to one."""
+    assert np.isfinite(result.posterior).all()
+    assert_close(result.posterior.sum(axis=1), 1.0, atol=1e-12)
+    assert (result.posterior >= 0).all()
+    assert np.isfinite(result.tally).all()
+    assert np.isfinite(result.params.prior).all()
+    assert result.confusion is None or np.isfinite(result.confusion).all()
+    assert not any(math.isnan(value) for value in result.objective)
+    if result.log_likelihood is not None:
+        assert result.log_likelihood < math.inf and not math.isnan(result.log_likelihood)
+    assert np.isfinite(result.workers_frame["accuracy"].to_numpy()).all()
+
+
+CHECKS = (
+    statistics_add,
+    same_bits_on_any_number_of_threads,
+    blocks_give_what_the_whole_gives,
+    permuted_tasks_permute_the_answer,
+    permuted_workers_permute_the_answer,
+    permuted_classes_permute_the_answer,
+    order_of_a_tasks_labels_is_nothing,
+    objective_never_falls,
+    same_seed_same_answer,
+    another_seed_matters_only_to_random_ties,
+    equals_the_slow_oracle,
+    equals_brute_force,
+    tasks_without_labels_teach_nothing,
+    learns_a_simulated_crowd,
+    never_nan,
+)
