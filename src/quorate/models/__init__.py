@@ -115,7 +115,7 @@ def make(name: str, **options: Any) -> Model:
 def methods() -> list[Method]:
     """Every method, with its paper.
 
-    >>> [method.name for method in methods()][:2]
-    ['majority', 'dawid-skene']
+    >>> methods()[0].name
+    'majority'
     """
     return list(METHODS.values())

@@ -14,8 +14,11 @@ SHOWN_CLASSES = 12
 def show(summary: dict[str, Any], console: Console) -> None:
     """Print what was read, what was found and how."""
     console.print(_facts("Read", _read(summary["read"])))
+    console.print()
     console.print(_facts("Found", _found(summary["found"])))
+    console.print()
     console.print(_workers(summary["found"]))
+    console.print()
     console.print(_facts("How", _how(summary["how"])))
     for note in summary["notes"]:
         console.print(Text("Note: ", style="yellow").append(note, style="default"))

@@ -1,0 +1,85 @@
+"""Labels: task order, slices, blocks, and what a block holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from quorate.errors import DataError
+from quorate.kernels import Rows
+from quorate.labels import Labels
+
+
+@pytest.fixture
+def labels() -> Labels:
+    """Seven tasks, of which the third and the last have no labels; one worker repeats herself."""
+    task = [5, 0, 0, 1, 3, 3, 3, 4, 5, 5]
+    worker = [0, 1, 2, 0, 0, 0, 2, 1, 1, 2]
+    label = [1, 0, 1, 2, 2, 2, 0, 1, 1, 0]
+    return Labels.from_codes(task, worker, label, n_tasks=7, gold=[-1, 2, 0, -1, -1, -1, -1])
+
+
+def test_labels_stand_in_task_order_and_keep_theirs(labels: Labels) -> None:
+    assert labels.indptr.tolist() == [0, 2, 3, 3, 6, 7, 10, 10]
+    assert labels.worker.tolist() == [1, 2, 0, 0, 0, 2, 1, 0, 1, 2]
+    assert labels.label.tolist() == [0, 1, 2, 2, 2, 0, 1, 1, 1, 0]
+
+
+def test_a_slice_is_a_run_of_whole_tasks(labels: Labels) -> None:
+    part = labels[1:4]
+    assert part.indptr.tolist() == [0, 1, 1, 4]
+    assert part.worker.tolist() == [0, 0, 0, 2]
+    assert part.gold is not None and part.gold.tolist() == [2, 0, -1]
+    assert (part.first_task, part.n_workers, part.n_classes) == (1, 3, 3)
+    assert part[1:].first_task == 2
+    with pytest.raises(IndexError):
+        labels[::2]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 100])
+def test_blocks_are_all_tasks_in_order(labels: Labels, size: int) -> None:
+    blocks = list(labels.blocks(size))
+    assert sum(block.n_tasks for block in blocks) == labels.n_tasks
+    assert np.concatenate([block.label for block in blocks]).tolist() == labels.label.tolist()
+    largest_task = 4
+    assert all(block.n_tasks + block.n_labels < size + largest_task for block in blocks)
+
+
+def test_the_soft_vote_has_gold_in_its_place_and_is_even_without_votes(labels: Labels) -> None:
+    shares = labels.vote_shares()
+    assert shares[0].tolist() == [0.5, 0.5, 0]
+    assert shares[1].tolist() == [0, 0, 1]
+    assert shares[2].tolist() == [1, 0, 0]
+    assert shares[6].tolist() == [1 / 3] * 3
+
+
+def test_only_tasks_with_labels_or_gold_tell_of_class_shares(labels: Labels) -> None:
+    heard = labels.heard
+    assert isinstance(heard, np.ndarray)
+    assert heard.tolist() == [True, True, True, True, True, True, False]
+
+
+def test_a_block_returns_no_more_rows_than_it_has_labels() -> None:
+    random = np.random.default_rng(0)
+    n_workers, n_classes = 100_000, 10
+    block = Labels.from_codes(
+        np.arange(300) // 3,
+        random.integers(n_workers, size=300),
+        random.integers(n_classes, size=300),
+        n_workers=n_workers,
+        n_classes=n_classes,
+    )
+    posterior = random.dirichlet(np.ones(n_classes), 100)
+    for scattered in (block.pairs.scatter(posterior), block.agreement(posterior)):
+        assert isinstance(scattered, Rows)
+        assert len(scattered.rows) <= block.n_labels
+    table = random.random((n_workers * n_classes, n_classes))
+    pair = block.worker * n_classes + block.label
+    np.testing.assert_allclose(
+        block.pairs.gather(table), table[pair].reshape(100, 3, n_classes).sum(axis=1)
+    )
+
+
+def test_more_classes_than_can_be_indexed_is_said() -> None:
+    with pytest.raises(DataError, match="check that the label column holds classes"):
+        Labels.from_codes([0], [0], [0], n_workers=1_000_000, n_classes=1_000_000)
