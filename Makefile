@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 
 test: lint
 	$(BIN)/pytest -n auto
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/zensical build --strict
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -19,7 +19,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/.installed-dev
-	$(BIN)/mkdocs serve
+	$(BIN)/zensical serve
 
 # Quorate against Crowd-Kit on the same votes.
 bench: $(VENV)/.installed-bench
