@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.checks import CHECKS, Case, Problem, assert_close, assert_sound, problems, random_problem
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.checks import (
+    CHECKS,
+    Case,
+    Problem,
+    assert_close,
+    assert_sound,
+    oracle,
+    problems,
+    random_problem,
+)
+from tests.naive.majority import Votes
 
-from quorate import DawidSkene, Majority, OneCoin, fit
+from quorate import DawidSkene, Labels, Majority, OneCoin, fit
+
+Check = Callable[[Case], None]
+Kind = type[DawidSkene] | type[OneCoin]
 
 CASES = (
     Case("majority-shared", Majority, lambda p: {"ties": "shared"}),
@@ -44,6 +59,7 @@ CASES = (
         OneCoin,
         lambda p: {"beta": (2, 1.5), "low": 0.1, "high": 0.95},
     ),
+    Case("one-coin-bounded", OneCoin, lambda p: {"low": 0.2, "high": 0.9}),
     Case("one-coin-fixed-prior", OneCoin, lambda p: {"prior": p.shares}),
     Case("one-coin-gold", OneCoin, gold=True),
     Case("one-coin-worker-prior", OneCoin, lambda p: {"worker_prior": p.counts}),
@@ -53,5 +69,66 @@ CASES = (
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.replace("_", "-"))
-def test(check: Any, case: Case) -> None:
+def test(check: Check, case: Case) -> None:
     check(case)
+
+
+@pytest.mark.parametrize("kind", [DawidSkene, OneCoin])
+@pytest.mark.parametrize("harden", ["never", "always", "settled"])
+@pytest.mark.parametrize("zeros", ["exclude", "skip"])
+def test_nothing_that_is_ruled_out_makes_a_nan(kind: Kind, harden: str, zeros: str) -> None:
+    """Matrices and priors with zeros, known answers of classes that are ruled out."""
+    cell = st.sampled_from([0.0, 0.0, 0.5, 1.0])
+
+    @given(problems(), st.data())
+    def holds(problem: Problem, data: st.DataObject) -> None:
+        shape = problem.counts.shape
+        matrices = np.array(data.draw(st.lists(cell, min_size=shape[0], max_size=shape[0])))
+        init = problem.confusion * (problem.counts > 1) * matrices[:, None, None]
+        prior = np.eye(problem.n_classes)[data.draw(st.integers(0, problem.n_classes - 1))]
+        for options in ({"init": init}, {"prior": prior}, {"init": init, "prior": prior}):
+            model = kind(harden=harden, zeros=zeros, **options)
+            assert_sound(fit(model, problem.labels(with_gold=True)))
+
+    holds()
+
+
+@pytest.mark.parametrize("kind", [DawidSkene, OneCoin])
+def test_where_every_class_is_ruled_out_the_one_with_fewest_zeros_stands(kind: Kind) -> None:
+    """Two workers who are never wrong against one: as in the limit of a vanishing probability."""
+    labels = Labels.from_codes([0, 0, 0], [0, 1, 2], [1, 0, 1], n_classes=2)
+    result = fit(kind(init=np.tile(np.eye(2), (3, 1, 1)), max_iter=1), labels)
+    assert_close(result.posterior, [[0.0, 1.0]])
+    assert result.log_likelihood == -np.inf
+
+
+def test_an_exact_tie_is_not_broken_by_rounding() -> None:
+    """The last task's classes are as likely as each other, 0.9 * 1/9 and 0.1 * 1, so that the
+    shared vote is where hard steps stay."""
+    votes: Votes = [[(0, 0)], [(0, 0)], [(0, 0)], [(0, 0)], [(0, 1), (1, 0)]]
+    problem = Problem(votes, 2, 2, np.ones((2, 2, 2)), np.full(2, 0.5))
+    fast = Case("fast", DawidSkene, lambda p: {"harden": "always", "ties": "shared"})
+    assert_close(oracle(fast, problem, 5).posterior[-1], [0.5, 0.5], atol=1e-12)
+    assert_close(fast.fit(problem, max_iter=5, tol=0.0).posterior[-1], [0.5, 0.5], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [DawidSkene, OneCoin])
+@pytest.mark.parametrize("init", [False, True], ids=["from-the-vote", "from-matrices"])
+def test_a_given_prior_need_not_add_up_to_one(kind: Kind, init: bool) -> None:
+    problem = random_problem(0)
+    options: dict[str, Any] = {"init": problem.confusion} if init else {}
+    shares = fit(kind(prior=problem.shares, **options), problem.labels(False))
+    weights = fit(kind(prior=10 * problem.shares, **options), problem.labels(False))
+    assert_close(weights.posterior, shares.posterior, atol=1e-12)
+    assert_close(weights.objective, shares.objective, rtol=1e-12)
+    assert_close([s.moved for s in weights.steps], [s.moved for s in shares.steps], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [DawidSkene, OneCoin])
+def test_one_impossible_task_does_not_pass_for_convergence(kind: Kind) -> None:
+    """A known answer that the prior rules out makes the likelihood zero, whatever is learned from
+    the other tasks: they go on until they are settled."""
+    problem = replace(random_problem(5, n_tasks=60), gold={7: 2})
+    result = fit(kind(prior=np.array([0.5, 0.5, 0.0])), problem.labels(with_gold=True))
+    assert result.log_likelihood == -np.inf
+    assert result.steps[-1].moved < 0.01

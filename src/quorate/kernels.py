@@ -128,9 +128,9 @@ def log_or(values: Floats, at_zero: float = LOG_ZERO) -> Floats:
 
 
 def weighted_log(weight: Floats | float, values: Floats) -> float:
-    """The sum of ``weight * log(values)``, where no weight means no term."""
-    weight = np.broadcast_to(np.asarray(weight, dtype=float), values.shape)
-    return float(np.sum(weight * log_or(values), where=weight != 0))
+    """The sum of ``weight * log(values)``, without the values of zero: where a density is infinite
+    it is so at every step."""
+    return float(np.sum(weight * log_or(values, 0.0)))
 
 
 def column_sums(values: Floats) -> Floats:
@@ -145,17 +145,17 @@ def row_max(values: Floats) -> Floats:
 
 
 def tied(scores: Floats) -> NDArray[np.bool_]:
-    """Which classes share the highest score of each task."""
-    best: NDArray[np.bool_] = scores == row_max(scores)[:, None]
+    """Which classes share the highest score of each task, but for rounding."""
+    best: NDArray[np.bool_] = scores >= row_max(scores)[:, None] * (1 - 1e-12)
     return best
 
 
 def choose(scores: Floats, ties: str, seed: int, first_task: int) -> Codes:
     """The class of the highest score; ties fall to the first class, or at random when so asked."""
-    chosen: Codes = scores.argmax(axis=1).astype(np.int32)
+    best = tied(scores)
+    chosen: Codes = best.argmax(axis=1).astype(np.int32)
     if ties == "random":
-        best = tied(scores)
-        open_tasks = np.flatnonzero(sum(best.T.view(np.int8)) > 1)
+        open_tasks = np.flatnonzero(sum(best.T, start=np.zeros(len(best), np.int32)) > 1)
         lots = task_lots(first_task + open_tasks, scores.shape[1], seed)
         chosen[open_tasks] = np.where(best[open_tasks], lots, -1.0).argmax(axis=1)
     return chosen

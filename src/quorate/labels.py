@@ -119,12 +119,14 @@ class Labels:
         return replace(self, label=code[self.label], n_classes=n_classes)
 
     @cached_property
-    def heard(self) -> slice | NDArray[np.bool_]:
-        """The tasks that have labels or a known answer: only they tell of the class shares."""
-        heard = np.diff(self.indptr) > 0
-        if self.gold is not None:
-            heard |= self.gold >= 0
-        return slice(None) if heard.all() else heard
+    def heard(self) -> NDArray[np.bool_]:
+        """The tasks that have labels or a known answer: only from them is there to learn."""
+        heard: NDArray[np.bool_] = np.diff(self.indptr) > 0
+        return heard if self.gold is None else heard | (self.gold >= 0)
+
+    def class_sums(self, posterior: Floats) -> Floats:
+        """The sum of the posterior over the tasks that were heard."""
+        return kernels.column_sums(posterior if self.heard.all() else posterior[self.heard])
 
     @cached_property
     def pairs(self) -> Incidence:

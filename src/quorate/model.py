@@ -24,13 +24,15 @@ Ties = Literal["first", "random", "shared"]
 
 class Step(NamedTuple):
     """What one sweep showed: the objective, the marginal log-likelihood of the votes, how far the
-    class marginals had moved, how many answers changed, and whether answers were hard."""
+    class marginals had moved, how many answers changed, whether answers were hard, and how many
+    tasks were impossible: their evidence is zero, and left out of the sums."""
 
     objective: float
     log_likelihood: float | None
     moved: float = np.inf
     changed: int = -1
     hard: bool = False
+    impossible: int = 0
 
 
 class Model(Protocol):
@@ -88,9 +90,10 @@ class Stats(NamedTuple):
 
     counts: Floats | Rows
     classes: Floats
-    log_likelihood: float
-    log_complete: float
-    changed: int
+    log_likelihood: float = 0.0
+    log_complete: float = 0.0
+    changed: int = 0
+    impossible: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,10 +203,9 @@ class EM(ABC):
         if isinstance(self.init, str):
             return None
         require_shape("init", self.init, shape)
-        uniform = np.full(labels.n_classes, 1 / labels.n_classes)
-        prior = self.prior if isinstance(self.prior, np.ndarray) else uniform
+        prior = self._prior(np.ones(labels.n_classes))
         return Params(
-            self._log(prior), self.skill_from(self.init), prior, hard=self.harden == "always"
+            kernels.log_or(prior), self.skill_from(self.init), prior, hard=self.harden == "always"
         )
 
     def begin(self, block: Labels) -> Floats:
@@ -214,32 +216,31 @@ class EM(ABC):
     def sweep(self, block: Labels, params: Params | None, local: Floats) -> tuple[Floats, Stats]:
         """E-step and count; with no parameters yet, the count of the start."""
         if params is None:
-            return local, self._stats(block, local)
+            return local, self._count(block, local)
         posterior, log_evidence = self._e_step(block, params)
-        log_likelihood = float(log_evidence.sum())
-        if not params.hard:
-            return posterior, self._stats(block, posterior, log_likelihood)
-        log_complete = log_likelihood + float(np.log(kernels.row_max(posterior)).sum())
-        hard = self._harden(block, posterior)
-        changed = int(np.any(hard != local, axis=1).sum())
-        return hard, self._stats(block, hard, log_likelihood, log_complete, changed)
+        possible = block.heard & (log_evidence > kernels.LOG_ZERO / 2)
+        hard = self._harden(block, posterior) if params.hard else posterior
+        stats = self._count(block, hard)._replace(
+            log_likelihood=float(log_evidence.sum(where=possible)),
+            impossible=int((block.heard & ~possible).sum()),
+        )
+        if params.hard:
+            log_complete = log_evidence + np.log(kernels.row_max(posterior))
+            changed = block.heard & np.any(hard != local, axis=1)
+            stats = stats._replace(
+                log_complete=float(log_complete.sum(where=possible)), changed=int(changed.sum())
+            )
+        return hard, stats
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
-        total = stats.classes.sum()
-        marginals = stats.classes / total
-        if isinstance(self.prior, np.ndarray):
-            prior = self.prior / self.prior.sum()
-        elif self.prior == "uniform":
-            prior = np.full_like(marginals, 1 / len(marginals))
-        else:
-            smoothing = self._prior_smoothing
-            prior = (stats.classes + smoothing) / (total + smoothing * len(marginals))
+        marginals = stats.classes / stats.classes.sum()
+        log_prior = kernels.log_or(self._prior(stats.classes))
         skill = self.learn(dense(stats.counts), self.worker_prior)
         if params is None:
-            return Params(self._log(prior), skill, marginals, hard=self.harden == "always")
+            return Params(log_prior, skill, marginals, hard=self.harden == "always")
         moved = float(np.abs(marginals - params.marginals).sum())
         settled = self.harden == "settled" and params.moved < self.switch_at
-        return Params(self._log(prior), skill, marginals, moved, params.hard or settled)
+        return Params(log_prior, skill, marginals, moved, params.hard or settled)
 
     def progress(self, stats: Stats, params: Params) -> Step:
         evidence = stats.log_complete if params.hard else stats.log_likelihood
@@ -248,7 +249,14 @@ class EM(ABC):
         objective = (
             evidence + self.log_skill_prior(params) + kernels.weighted_log(smoothing, params.prior)
         )
-        return Step(objective, stats.log_likelihood, params.moved, stats.changed, params.hard)
+        return Step(
+            objective,
+            stats.log_likelihood,
+            params.moved,
+            stats.changed,
+            params.hard,
+            stats.impossible,
+        )
 
     def converged(self, steps: Sequence[Step]) -> bool:
         now = steps[-1]
@@ -280,20 +288,25 @@ class EM(ABC):
     def _harden(self, block: Labels, posterior: Floats) -> Floats:
         return kernels.harden(posterior, self.ties, self.seed, block.first_task)
 
-    def _stats(
-        self,
-        block: Labels,
-        posterior: Floats,
-        log_likelihood: float = 0.0,
-        log_complete: float = 0.0,
-        changed: int = 0,
-    ) -> Stats:
-        counts = self.count(block, posterior)
-        classes = kernels.column_sums(posterior[block.heard])
-        return Stats(counts, classes, log_likelihood, log_complete, changed)
+    def _count(self, block: Labels, posterior: Floats) -> Stats:
+        return Stats(self.count(block, posterior), block.class_sums(posterior))
 
-    def _log(self, probability: Floats) -> Floats:
-        return kernels.log_or(probability, 0.0 if self.zeros == "skip" else kernels.LOG_ZERO)
+    def _prior(self, classes: Floats) -> Floats:
+        """Class shares from the posterior's sums, or as they are given."""
+        if isinstance(self.prior, np.ndarray):
+            given: Floats = self.prior / self.prior.sum()
+            return given
+        if self.prior == "uniform":
+            return np.full_like(classes, 1 / len(classes))
+        smoothed = classes + self._prior_smoothing
+        shares: Floats = smoothed / smoothed.sum()
+        return shares
+
+    def _evidence(self, log_probability: Floats) -> Floats:
+        """What the E-step adds up: with ``zeros="skip"`` a factor of zero adds nothing."""
+        if self.zeros == "skip":
+            return np.where(log_probability == kernels.LOG_ZERO, 0.0, log_probability)
+        return log_probability
 
 
 def dense(field: Any) -> Any:

@@ -77,13 +77,13 @@ class Result:
     @property
     def objective(self) -> list[float]:
         """The trace of what is maximised, one value for each iteration."""
-        return [_or_minus_infinity(step.objective) for step in self.steps]
+        return [-np.inf if step.impossible else step.objective for step in self.steps]
 
     @property
     def log_likelihood(self) -> float | None:
         """The marginal log-likelihood of the votes at the final parameters."""
-        last = self.steps[-1].log_likelihood
-        return None if last is None else _or_minus_infinity(last)
+        last = self.steps[-1]
+        return -np.inf if last.impossible else last.log_likelihood
 
     @property
     def iterations(self) -> int:
@@ -262,8 +262,3 @@ def _read(archive: zipfile.ZipFile) -> Result:
         method=about["method"],
         **part("answers"),
     )
-
-
-def _or_minus_infinity(value: float) -> float:
-    """What holds a factor of zero was summed with a finite stand-in for its logarithm."""
-    return -np.inf if value < kernels.LOG_ZERO / 2 else value

@@ -1,8 +1,8 @@
 """One-coin Dawid-Skene with a prior on accuracy, as loops.
 
-P. Maginnis and T. Gupta, "Adaptive Crowdsourcing via EM with Prior" (2015), section 1. The paper has
-two classes; with more, a wrong label is any of the others evenly. The M-step follows the slope of the
-objective to where it is zero, whatever the prior's bounds.
+P. Maginnis and T. Gupta, "Adaptive Crowdsourcing via EM with Prior" (2015), section 1. The paper
+has two classes; with more, a wrong label is any of the others evenly. The M-step follows the slope
+of the objective to where it is zero, whatever the prior's bounds.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def one_coin(
             if beta is not None:
                 accuracy = likeliest_accuracy(right, wrong, *beta, low, high)
             elif right + wrong > 0:
-                accuracy = right / (right + wrong)
+                accuracy = min(max(right / (right + wrong), low), high)
             else:  # nothing is known of this worker, who then is like the crowd
-                accuracy = all_right / (all_right + all_wrong)
+                accuracy = min(max(all_right / (all_right + all_wrong), low), high)
             confusion.append(one_coin_matrix(accuracy, n_classes))
         return confusion
 

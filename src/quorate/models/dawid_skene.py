@@ -33,8 +33,8 @@ class DawidSkene(EM):
     """
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
-        log_joint = block.pairs.gather(params.skill)  # the product in Eq. 8, in logarithms
-        log_joint += params.log_prior
+        log_joint = block.pairs.gather(self._evidence(params.skill))  # the product in Eq. 8
+        log_joint += self._evidence(params.log_prior)
         return log_joint
 
     def count(self, block: Labels, posterior: Floats) -> Floats | Rows:
@@ -71,7 +71,7 @@ class DawidSkene(EM):
         return self._by_worker(dense(stats.counts)).transpose(0, 2, 1)
 
     def _table(self, probability: Floats) -> Floats:
-        return self._log(probability).reshape(-1, probability.shape[-1])
+        return kernels.log_or(probability).reshape(-1, probability.shape[-1])
 
     def _by_worker(self, table: Floats) -> Floats:
         n_classes = table.shape[-1]

@@ -21,7 +21,7 @@ class Params(NamedTuple):
 
 class Stats(NamedTuple):
     classes: Floats
-    agreeing: float
+    agreeing: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,9 @@ class Majority:
         return block.vote_shares()
 
     def sweep(self, block: Labels, params: Params | None, local: Floats) -> tuple[Floats, Stats]:
-        agreeing = float(kernels.row_max(local) @ np.diff(block.indptr))
-        return local, Stats(kernels.column_sums(local), agreeing)
+        answers = kernels.choose(local, self.ties, self.seed, block.first_task)
+        agreeing = int((block.label == np.repeat(answers, np.diff(block.indptr))).sum())
+        return local, Stats(block.class_sums(local), agreeing)
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
         return Params(stats.classes / stats.classes.sum())

@@ -58,7 +58,7 @@ class OneCoin(EM):
             self.zeros == "exclude" and impossible.any()
         ):  # counted apart, so as not to swamp the rest
             log_joint += kernels.LOG_ZERO * _evidence(block, 1.0 * (right == 0), 1.0 * (wrong == 0))
-        log_joint += params.log_prior
+        log_joint += self._evidence(params.log_prior)
         return log_joint
 
     def count(self, block: Labels, posterior: Floats) -> Floats | Rows:
@@ -68,10 +68,10 @@ class OneCoin(EM):
         counts = counts + self.smoothing
         if worker_prior is not None:
             counts += _right_and_wrong(worker_prior)
-        if self.beta is None:
+        a, b = self.beta or (1.0, 1.0)
+        if a == b == 1:
             silent = counts.sum(axis=1) == 0
             counts[silent] = counts.sum(axis=0)  # of whom nothing is known: the crowd's average
-        a, b = self.beta or (1.0, 1.0)
         return best_accuracy(counts[:, 0], counts[:, 1], a, b, self.low, self.high)
 
     def skill_from(self, confusion: Floats) -> Floats:
@@ -129,50 +129,72 @@ def _right_and_wrong(counts: Floats) -> Floats:
 def best_accuracy(
     right: Floats, wrong: Floats, a: float, b: float, low: float, high: float
 ) -> Floats:
-    """The accuracy ``p`` in [low, high] that maximises ``right log p + wrong log(1 - p) +
-    (a - 1) log(p - low) + (b - 1) log(high - p)``: the largest local maximum inside, else a bound.
+    """The accuracy ``p`` that maximises ``right log p + wrong log(1 - p) + (a - 1) log(p - low) +
+    (b - 1) log(high - p)``: the one local maximum between low and high, else a bound.
 
-    With ``high = 1`` the derivative's zeros are those of the paper's quadratic, and the maximum is
-    its larger root; a lower ``high`` makes it a cubic.
+    The derivative is zero where a polynomial is: the paper's quadratic, whose larger root is the
+    maximum, when the prior reaches up to 1 (or down to 0), and a cubic when it does neither.
     """
-    if high < 1:
-        return _cubic_root(right, wrong, a, b, low, high)
-    square = right + wrong + a + b - 2
-    linear = right * (1 + low) + (wrong + b - 1) * low + a - 1
+    if low == 0:
+        right, a = right + (a - 1), 1.0
+    if high == 1:
+        wrong, b = wrong + (b - 1), 1.0
+    if b == 1:
+        return _root_of_quadratic(right, wrong, a, low, high)
+    if a == 1:  # seen from the other end: wrong labels are right ones
+        return 1 - _root_of_quadratic(wrong, right, b, 1 - high, 1 - low)
+    return _root_of_cubic(right, wrong, a, b, low, high)
+
+
+def _root_of_quadratic(right: Floats, wrong: Floats, a: float, low: float, high: float) -> Floats:
+    """Where ``right (1 - p)(p - low) - wrong p (p - low) + (a - 1) p (1 - p)`` falls through 0."""
+    if a == 1:
+        share = np.clip(right / np.where(right + wrong > 0, right + wrong, 1), low, high)
+        return np.where(wrong < 0, high, np.where(right < 0, low, share))
+    square = right + wrong + a - 1
+    linear = right * (1 + low) + wrong * low + a - 1
     constant = right * low
     discriminant = linear**2 - 4 * square * constant
-    root = np.sqrt(np.maximum(discriminant, 0))
-    twice = 2 * np.where(square > 0, square, 1)
-    smaller, larger = (linear - root) / twice, (linear + root) / twice
-    falling = (square <= 0) | (discriminant < 0) | (smaller >= 1)
-    rising = (square <= 0) & (wrong + b < 1)
-    return np.where(rising, 1.0, np.where(falling, low, np.clip(larger, low, 1.0)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        falls_at = np.where(
+            square == 0,
+            np.where(linear < 0, constant / linear, np.nan),
+            (linear + np.sqrt(np.maximum(discriminant, 0))) / (2 * square),
+        )
+    inside = (discriminant >= 0) & (low < falls_at) & (falls_at < high)
+    at_high = (right * (1 - high) - wrong * high) * (high - low) + (a - 1) * high * (1 - high)
+    rises_to_high = (at_high > 0) | ((at_high == 0) & (linear < 2 * square * high))
+    return np.where(inside, falls_at, np.where(rises_to_high, high, low))
 
 
-def _cubic_root(
+def _root_of_cubic(
     right: Floats, wrong: Floats, a: float, b: float, low: float, high: float
 ) -> Floats:
-    """The slope times a positive factor is a cubic: bisect the last of its runs between two turns
-    that goes from above zero to below."""
-    c3 = right + wrong + a + b - 2
-    c2 = -(
-        right * (1 + high + low) + wrong * (high + low) + (a - 1) * (1 + high) + (b - 1) * (1 + low)
+    """Bisect the run between two turns of the cubic in which it falls through zero."""
+    coefficients = (
+        right + wrong + a + b - 2,
+        -right * (1 + high + low)
+        - wrong * (high + low)
+        - (a - 1) * (1 + high)
+        - (b - 1) * (1 + low),
+        right * (high + low + high * low) + wrong * high * low + (a - 1) * high + (b - 1) * low,
+        -right * high * low,
     )
-    c1 = right * (high + low + high * low) + wrong * high * low + (a - 1) * high + (b - 1) * low
-    c0 = -right * high * low
+    c3, c2, c1, c0 = coefficients
 
     def slope(p: Floats) -> Floats:
         return ((c3 * p + c2) * p + c1) * p + c0
 
     half = np.sqrt(np.maximum(c2**2 - 3 * c3 * c1, 0))
-    by = 3 * np.where(c3 == 0, 1, c3)
-    turns = np.clip(np.sort([(-c2 - half) / by, (-c2 + half) / by], axis=0), low, high)
-    ends = np.stack([np.full_like(c3, low), *turns, np.full_like(c3, high)])
-    below = np.full_like(c3, high if b < 1 else low)
-    above = below.copy()
-    for left, end in pairwise(ends):
-        falls = (slope(left) > 0) & (slope(end) <= 0)
-        below, above = np.where(falls, left, below), np.where(falls, end, above)
+    thrice = 3 * np.where(c3 == 0, 1e-9, c3)
+    turns = np.clip(np.sort([(-c2 - half) / thrice, (-c2 + half) / thrice], axis=0), low, high)
+    ends = [np.full_like(c3, low), *turns, np.full_like(c3, high)]
+    slopes = [np.full_like(c3, a - 1), *map(slope, turns), np.full_like(c3, 1 - b)]
+    below = np.full_like(c3, low if a < 1 else high)
+    above = below
+    for (left, falls_from), (right_end, falls_to) in pairwise(zip(ends, slopes, strict=True)):
+        falls = (falls_from > 0) & (falls_to < 0)
+        below, above = np.where(falls, left, below), np.where(falls, right_end, above)
     for _ in range(60):
         middle = (below + above) / 2
         rising = slope(middle) > 0
