@@ -38,14 +38,15 @@ def fit(
     `codebook` puts names to the codes, `engine` sweeps the blocks (all cores by default), and
     `progress` is called with the steps so far after each iteration.
 
-    >>> task, worker, label = [0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [1, 1, 0, 0, 0]
-    >>> labels = Labels.from_codes(task, worker, label)
-    >>> from quorate.models import DawidSkene
-    >>> result = fit(DawidSkene(smoothing=0.1), labels)
-    >>> result.answers
-    array([1, 0], dtype=int32)
-    >>> result.converged
-    True
+    Examples:
+        >>> task, worker, label = [0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [1, 1, 0, 0, 0]
+        >>> labels = Labels.from_codes(task, worker, label)
+        >>> from quorate.models import DawidSkene
+        >>> result = fit(DawidSkene(smoothing=0.1), labels)
+        >>> result.answers
+        array([1, 0], dtype=int32)
+        >>> result.converged
+        True
     """
     if not labels.n_labels:
         raise DataError("There are no labels to aggregate.")

@@ -29,11 +29,12 @@ class Labels:
     A slice of whole tasks is again a ``Labels``. A worker may label a task more than once: repeats
     count. ``gold[t]`` is the known answer of a task, or -1.
 
-    >>> labels = Labels.from_codes(task=[1, 0, 1], worker=[0, 0, 1], label=[1, 0, 1])
-    >>> labels.n_tasks, labels.n_workers, labels.n_classes
-    (2, 2, 2)
-    >>> labels[1:2].worker
-    array([0, 1], dtype=int32)
+    Examples:
+        >>> labels = Labels.from_codes(task=[1, 0, 1], worker=[0, 0, 1], label=[1, 0, 1])
+        >>> labels.n_tasks, labels.n_workers, labels.n_classes
+        (2, 2, 2)
+        >>> labels[1:2].worker
+        array([0, 1], dtype=int32)
     """
 
     indptr: NDArray[np.integer]

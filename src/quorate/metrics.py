@@ -13,8 +13,9 @@ def error(posterior: Floats, truth: NDArray[np.integer]) -> float:
     """The expected share of wrong answers over tasks whose truth is known (not -1), when ties for
     the highest belief are broken evenly.
 
-    >>> error(np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([0, 0]))
-    0.25
+    Examples:
+        >>> error(np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([0, 0]))
+        0.25
     """
     known = np.flatnonzero(truth >= 0)
     best = kernels.tied(posterior[known])
@@ -27,9 +28,10 @@ def wilson_interval(
 ) -> tuple[Floats, Floats]:
     """Wilson's 95 % interval for a share; all of [0, 1] where nothing was tried.
 
-    >>> low, high = wilson_interval(np.array([8.0]), np.array([10.0]))
-    >>> low.round(3), high.round(3)
-    (array([0.49]), array([0.943]))
+    Examples:
+        >>> low, high = wilson_interval(np.array([8.0]), np.array([10.0]))
+        >>> low.round(3), high.round(3)
+        (array([0.49]), array([0.943]))
     """
     n = np.maximum(trials, 1e-12)
     share = successes / n

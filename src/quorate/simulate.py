@@ -31,10 +31,11 @@ def simulate(
     """Give every task `labels_per_task` different workers at random, each of whom answers by its
     confusion matrix ``[worker, truth, label]``.
 
-    >>> from quorate.models.one_coin import one_coin_confusion
-    >>> crowd = simulate(one_coin_confusion(np.array([0.9, 0.8, 0.7]), n_classes=2), 100, 3)
-    >>> crowd.labels.n_labels
-    300
+    Examples:
+        >>> from quorate.models.one_coin import one_coin_confusion
+        >>> crowd = simulate(one_coin_confusion(np.array([0.9, 0.8, 0.7]), n_classes=2), 100, 3)
+        >>> crowd.labels.n_labels
+        300
     """
     n_workers, n_classes, _ = confusion.shape
     if labels_per_task > n_workers:

@@ -99,8 +99,9 @@ def method_named(name: str) -> Method:
 def make(name: str, **options: Any) -> Model:
     """The model of that name, with options in codes.
 
-    >>> make("hybrid", tol=1e-4).harden
-    'settled'
+    Examples:
+        >>> make("hybrid", tol=1e-4).harden
+        'settled'
     """
     method = method_named(name)
     for option in options:
@@ -115,7 +116,8 @@ def make(name: str, **options: Any) -> Model:
 def methods() -> list[Method]:
     """Every method, with its paper.
 
-    >>> methods()[0].name
-    'majority'
+    Examples:
+        >>> methods()[0].name
+        'majority'
     """
     return list(METHODS.values())

@@ -25,11 +25,12 @@ from quorate.model import EM, Params, Stats, dense
 class DawidSkene(EM):
     """Dawid-Skene by EM in log space; `harden` makes it Fast Dawid-Skene or Hybrid.
 
-    >>> import quorate
-    >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
-    >>> labels = quorate.Labels.from_codes(task, worker, label)
-    >>> quorate.fit(quorate.DawidSkene(smoothing=0.1), labels).answers
-    array([0, 1], dtype=int32)
+    Examples:
+        >>> import quorate
+        >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
+        >>> labels = quorate.Labels.from_codes(task, worker, label)
+        >>> quorate.fit(quorate.DawidSkene(smoothing=0.1), labels).answers
+        array([0, 1], dtype=int32)
     """
 
     def log_joint(self, block: Labels, params: Params) -> Floats:

@@ -33,10 +33,11 @@ class Majority:
             class's share), ``"first"`` or ``"random"`` by seed.
         seed: for ties broken at random.
 
-    >>> import quorate
-    >>> labels = quorate.Labels.from_codes([0, 0, 0, 1], [0, 1, 2, 0], [0, 0, 1, 1])
-    >>> quorate.fit(quorate.Majority(), labels).answers
-    array([0, 1], dtype=int32)
+    Examples:
+        >>> import quorate
+        >>> labels = quorate.Labels.from_codes([0, 0, 0, 1], [0, 1, 2, 0], [0, 0, 1, 1])
+        >>> quorate.fit(quorate.Majority(), labels).answers
+        array([0, 1], dtype=int32)
     """
 
     params_type: ClassVar[type[Params]] = Params

@@ -28,12 +28,13 @@ class OneCoin(EM):
         low: the least accuracy the prior allows.
         high: the greatest accuracy the prior allows.
 
-    >>> import quorate
-    >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
-    >>> labels = quorate.Labels.from_codes(task, worker, label)
-    >>> result = quorate.fit(quorate.OneCoin(beta=(4, 2)), labels)
-    >>> result.params.skill.round(2)
-    array([0.81, 0.81, 0.69])
+    Examples:
+        >>> import quorate
+        >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
+        >>> labels = quorate.Labels.from_codes(task, worker, label)
+        >>> result = quorate.fit(quorate.OneCoin(beta=(4, 2)), labels)
+        >>> result.params.skill.round(2)
+        array([0.81, 0.81, 0.69])
     """
 
     beta: tuple[float, float] | None = None
