@@ -8,7 +8,7 @@ EM and gold answers are transforms of the posterior between the sweep and the co
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -310,19 +310,27 @@ class EM(ABC):
 
 
 def dense(field: Any) -> Any:
-    return field.dense() if isinstance(field, Rows) else field
+    """A field of the statistics with every row in its place."""
+    if isinstance(field, Rows):
+        return field.dense()
+    return _each(dense, field) if isinstance(field, tuple) else field
 
 
 def add(total: Any, stats: Any) -> Any:
     """The sum of two statistics, field by field; the total's arrays are reused."""
     if total is None:
-        return type(stats)(*map(dense, stats))
-    return type(stats)(*map(_add_field, total, stats))
-
-
-def _add_field(total: Any, field: Any) -> Any:
-    if isinstance(field, Rows):
-        total[field.rows] += field.values
-    else:
-        total += field
+        return dense(stats)
+    if isinstance(stats, Rows):
+        total[stats.rows] += stats.values
+        return total
+    if isinstance(stats, tuple):
+        return _each(add, total, stats)
+    total += stats
     return total
+
+
+def _each(function: Callable[..., Any], *tuples: Any) -> Any:
+    """The function of the tuples' fields, as a tuple of their kind."""
+    kind = type(tuples[0])
+    fields = map(function, *tuples)
+    return kind(*fields) if hasattr(kind, "_fields") else tuple(fields)
