@@ -13,7 +13,19 @@ import polars as pl
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.fit import Progress, fit
-from quorate.io import Votes, find, match, read_answers, read_table, read_votes
+from quorate.io import (
+    Answers,
+    Votes,
+    complete_rows,
+    find,
+    in_classes,
+    listed,
+    match,
+    read_answers,
+    read_table,
+    read_votes,
+    shown,
+)
 from quorate.kernels import Floats
 from quorate.labels import Codebook
 from quorate.models import make, method_named
@@ -51,10 +63,11 @@ def aggregate(
     of `probability`) and `worker_prior` (of `count`) as a table of worker, truth, label and value,
     a mapping of worker to matrix, or an earlier result.
 
-    >>> votes = [("cat.jpg", "ann", "cat"), ("cat.jpg", "bob", "cat"), ("cat.jpg", "eve", "dog"),
-    ...          ("dog.jpg", "ann", "dog"), ("dog.jpg", "bob", "dog"), ("dog.jpg", "eve", "dog")]
-    >>> aggregate(votes, method="majority").labels["label"].to_list()
-    ['cat', 'dog']
+    Examples:
+        >>> votes = [("cat.jpg", "ann", "cat"), ("cat.jpg", "bob", "cat"), ("cat.jpg", "eve", "dog"),
+        ...          ("dog.jpg", "ann", "dog"), ("dog.jpg", "bob", "dog"), ("dog.jpg", "eve", "dog")]
+        >>> aggregate(votes, method="majority").labels["label"].to_list()
+        ['cat', 'dog']
     """
     method_named(method)
     read = read_votes(
@@ -68,9 +81,11 @@ def aggregate(
     )
     notes: list[str] = []
     if gold is not None:
-        read = _with_gold(read, gold, notes)
+        columns = {"task": task_column, "label": label_column}
+        read = _with_gold(read, read_answers(gold, columns=columns, missing=missing), notes)
     if read.labels.n_classes == 1:
-        notes.append(f"All votes say {read.codebook.classes[0]!r}: there is nothing to decide.")
+        only = shown(read.codebook.classes[0])
+        notes.append(f"All votes say {only}: there is nothing to decide.")
     model = make(method, **_in_codes(options, read.codebook, notes))
     result = fit(
         model, read.labels, codebook=read.codebook, engine=Threads(threads), progress=progress
@@ -78,19 +93,21 @@ def aggregate(
     return replace(result, method=method, kind=read.kind, read=read.report, notes=tuple(notes))
 
 
-def _with_gold(votes: Votes, gold: Any, notes: list[str]) -> Votes:
+def _with_gold(votes: Votes, answers: Answers, notes: list[str]) -> Votes:
     """The votes with the known answers, some of which may be classes that nobody voted for."""
-    answers = read_answers(gold)
     if answers.missing:
-        notes.append(f"{answers.missing} rows of the gold table lack a field and are left out.")
-    votes = _with_classes(votes, answers.labels)
+        rows = answers.missing + len(answers.tasks)
+        notes.append(f"{answers.missing} of {rows} gold answers lack a field, and are left out.")
     task = find(answers.tasks, votes.codebook.tasks)
+    if not len(task):
+        notes.append("There are no gold answers.")
     known = task.is_not_null()
     if not known.all():
         notes.append(
             f"{task.null_count()} of {len(task)} gold answers are of tasks without votes,"
             " and are left out."
         )
+    votes = _with_classes(votes, answers.labels.filter(known))
     answer = find(answers.labels, votes.codebook.classes).filter(known)
     codes = np.full(votes.labels.n_tasks, -1, dtype=np.int32)
     codes[task.filter(known).to_numpy()] = answer.to_numpy()
@@ -103,18 +120,16 @@ def _with_classes(votes: Votes, names: pl.Series) -> Votes:
     new = names.filter(find(names, known).is_null()).unique()
     if not len(new):
         return votes
+    if known.dtype in (pl.Categorical, pl.Enum):  # which may have no place for a new class
+        known = known.cast(pl.String)
+    if known.dtype.is_integer() and new.dtype.is_integer():
+        known, new = known.cast(pl.Int64), new.cast(pl.Int64)
     if new.dtype != known.dtype:
         raise DataError(
-            f"The gold label {new[0]!r} is of another type than the votes' labels,"
-            f" such as {known[0]!r}."
+            f"The gold label {shown(new[0])} is of another type than the votes' labels,"
+            f" such as {shown(known[0])}."
         )
-    classes = pl.concat([known, new.alias(known.name)]).sort()
-    code = find(known, classes).to_numpy()
-    return replace(
-        votes,
-        labels=votes.labels.with_classes(code, len(classes)),
-        codebook=replace(votes.codebook, classes=classes),
-    )
+    return in_classes(votes, pl.concat([known, new.alias(known.name)]).sort())
 
 
 def _in_codes(options: Mapping[str, Any], book: Codebook, notes: list[str]) -> dict[str, Any]:
@@ -123,8 +138,10 @@ def _in_codes(options: Mapping[str, Any], book: Codebook, notes: list[str]) -> d
     if "prior" in coded:
         coded["prior"] = _shares(coded["prior"], book)
     for option, value in (("init", "probability"), ("worker_prior", "count")):
-        if coded.get(option) is not None and not isinstance(coded[option], np.ndarray):
-            coded[option] = _matrices(option, value, coded[option], book, notes)
+        given = coded.get(option)
+        from_vote = option == "init" and isinstance(given, str) and given == "vote"
+        if given is not None and not from_vote:
+            coded[option] = _matrices(option, value, given, book, notes)
     return coded
 
 
@@ -133,27 +150,37 @@ def _shares(prior: Any, book: Codebook) -> Any:
         if prior in ("estimated", "uniform"):
             return prior
         prior = _parse_shares(prior)
-    if isinstance(prior, Mapping):
-        names = pl.Series([str(name) for name in prior])
-        code = match(names, book.classes.cast(pl.String), "prior names the class")
-        shares = np.zeros(len(book.classes))
-        shares[code.to_numpy()] = list(prior.values())
-    else:
-        shares = np.asarray(prior, dtype=float)
-    if len(shares) != len(book.classes) or not (shares >= 0).all() or not shares.sum() > 0:
+    try:
+        shares = np.asarray(_in_order(prior, book) if hasattr(prior, "items") else prior, float)
+    except (TypeError, ValueError):
+        shares = np.empty(0)
+    fits = shares.shape == (len(book.classes),) and np.isfinite(shares).all()
+    if not fits or (shares < 0).any() or not shares.sum() > 0:
         raise UsageError(
             f"prior needs a share of at least 0 for each of the {len(book.classes)} classes"
-            f" ({', '.join(map(str, book.classes))}), not {prior}."
+            f" ({listed(book.classes)}), not {shown(prior)}."
         )
     return shares / shares.sum()
+
+
+def _in_order(shares: Any, book: Codebook) -> list[Any]:
+    """Shares by name in the order of the classes; none at all if the names are not the classes."""
+    named = list(shares.items())
+    where = find(book.classes, pl.Series([name for name, _ in named]))
+    if where.null_count() or len(where) != len(named):
+        return []
+    return [named[i][1] for i in where]
 
 
 def _parse_shares(text: str) -> list[float] | dict[str, float]:
     try:
         parts = [part.rpartition("=") for part in text.split(",")]
-        if all(equals for _, equals, _ in parts):
-            return {name.strip(): float(share) for name, _, share in parts}
-        return [float(share) for _, _, share in parts]
+        if not any(equals for _, equals, _ in parts):
+            return [float(share) for _, _, share in parts]
+        shares = {name.strip(): float(share) for name, equals, share in parts if equals}
+        if len(shares) < len(parts):
+            raise ValueError
+        return shares
     except ValueError:
         raise UsageError(
             f"prior is estimated, uniform, or shares such as yes=0.7,no=0.3; not {text!r}."
@@ -161,23 +188,23 @@ def _parse_shares(text: str) -> list[float] | dict[str, float]:
 
 
 def _matrices(option: str, value: str, given: Any, book: Codebook, notes: list[str]) -> Any:
-    """``[worker, truth, label]`` from a table, a mapping, or an earlier result."""
-    if isinstance(given, str) and given == "vote":
-        return given
+    """``[worker, truth, label]`` from an array, a table, a mapping, or an earlier result."""
+    if isinstance(given, np.ndarray):
+        return _checked(option, given)
     if isinstance(given, (str, Path)) and str(given).endswith(RESULT_SUFFIX):
         given = load(given)
     if isinstance(given, Result):
         given = _as_table(option, value, given)
     if isinstance(given, Mapping):
         return _from_mapping(option, given, book, notes)
-    roles = ("worker", "truth", "label", value)
-    frame = read_table(given, roles).frame
-    rows = len(frame)
-    frame = frame.with_columns(pl.col(value).cast(pl.Float64, strict=False)).drop_nulls()
+    table = read_table(given, ("worker", "truth", "label", value))
+    number = pl.col(value).cast(pl.Float64, strict=False)
+    frame = complete_rows(table).with_columns(number).drop_nulls()
+    rows = len(table.frame)
     if len(frame) < rows:
-        notes.append(f"{rows - len(frame)} rows of {option} lack a field and are left out.")
+        lacking = rows - len(frame)
+        notes.append(f"{lacking} of {rows} rows of {option} lack a field, and are left out.")
     worker = find(frame["worker"], book.workers)
-    strangers = frame["worker"].filter(worker.is_null()).n_unique()
     truth, label = (
         match(frame[role], book.classes, f"{option} has the {role}") for role in ("truth", "label")
     )
@@ -185,7 +212,8 @@ def _matrices(option: str, value: str, given: Any, book: Codebook, notes: list[s
     known = worker.is_not_null()
     at = tuple(c.filter(known).to_numpy() for c in (worker, truth, label))
     np.add.at(matrices, at, frame[value].filter(known).to_numpy())
-    return _complete(option, matrices, strangers, notes)
+    strangers = frame["worker"].filter(~known).n_unique()
+    return _complete(option, matrices, strangers, frame["worker"].n_unique(), notes)
 
 
 def _as_table(option: str, value: str, result: Result) -> pl.DataFrame:
@@ -204,27 +232,47 @@ def _from_mapping(
 ) -> Floats:
     shape = (len(book.classes), len(book.classes))
     matrices = np.zeros((len(book.workers), *shape))
-    worker = find(pl.Series(list(given)), book.workers).to_list()
-    for code, (name, matrix) in zip(worker, given.items(), strict=True):
-        matrix = np.asarray(matrix, dtype=float)
+    workers = read_table([(name,) for name in given], ("worker",)).frame["worker"]
+    code = find(workers, book.workers)
+    for i, (name, matrix) in zip(code, given.items(), strict=True):
+        matrix = _checked(option, matrix)
         if matrix.shape != shape:
             raise UsageError(
-                f"{option} for {name!r} has the shape {matrix.shape}, where {shape} was expected."
+                f"{option} for {shown(name)} has the shape {matrix.shape}, where {shape} was"
+                " expected."
             )
-        if code is not None:
-            matrices[code] = matrix
-    return _complete(option, matrices, worker.count(None), notes)
+        if i is not None:
+            matrices[i] = matrix
+    return _complete(option, matrices, code.null_count(), len(given), notes)
 
 
-def _complete(option: str, matrices: Floats, strangers: int, notes: list[str]) -> Floats:
+def _complete(option: str, matrices: Floats, strangers: int, of: int, notes: list[str]) -> Floats:
     """Say who is not among the workers; a start needs a matrix for everyone."""
     if strangers:
-        notes.append(f"{strangers} workers of {option} have no votes here, and are left out.")
-    if not (np.isfinite(matrices).all() and (matrices >= 0).all()):
-        raise DataError(f"{option} has a value that is negative or not a number.")
+        notes.append(
+            f"{strangers} of {of} workers in {option} have no votes here, and are left out."
+        )
+    if not of:
+        notes.append(f"There is nothing in {option}.")
+    matrices = _checked(option, matrices)
     if option == "init":
         given = matrices.any(axis=(1, 2))
         if not given.any():
             raise DataError("init has no matrix for any worker of these votes.")
-        matrices[~given] = matrices[given].mean(axis=0)
+        crowd = matrices.sum(axis=0)
+        met = crowd.sum(axis=1, keepdims=True)
+        matrices[~given] = crowd / np.where(met > 0, met, 1)
+    return matrices
+
+
+def _checked(option: str, given: Any) -> Floats:
+    try:
+        matrices = np.atleast_1d(np.asarray(given, dtype=float, order="C"))
+    except (TypeError, ValueError):
+        matrices = np.full(1, np.nan)
+    if not (np.isfinite(matrices).all() and (matrices >= 0).all()):
+        raise DataError(f"{option} has a value that is negative, or not a number.")
+    sums = matrices.sum(axis=-1)
+    if option == "init" and not (np.isclose(sums, 1, atol=0.01) | (sums == 0)).all():
+        raise DataError("init has probabilities of one worker and truth that do not sum to 1.")
     return matrices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -38,6 +39,9 @@ class Failing(click.Group):
 @click.version_option(__version__, prog_name="quorate")
 def main() -> None:
     """Turn many people's (or models') noisy labels into answers you can trust."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show every letter
+            stream.reconfigure(errors="backslashreplace")
 
 
 def reading_options(command: Command) -> Command:

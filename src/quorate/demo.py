@@ -73,7 +73,8 @@ def run(n_tasks: int, seed: int, output: str | None, console: Console) -> None:
         )
         with Outputs() as outputs:
             outputs.table(votes, output)
-        console.print(f"\nThe votes are in {output}: try `quorate aggregate {output}`.")
+        console.print()
+        console.print(f"The votes are in {output}: try `quorate aggregate {output}`.", markup=False)
 
 
 def _crowd() -> tuple[list[str], Floats]:

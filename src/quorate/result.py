@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from quorate import kernels, metrics
-from quorate.errors import DataError, UsageError
+from quorate.errors import DataError, QuorateError, UsageError
 from quorate.io import Kind, Outputs, ReadReport, find, read_votes
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook
@@ -122,14 +122,11 @@ class Result:
 
     @cached_property
     def posterior_frame(self) -> pl.DataFrame:
-        """The belief as a table: task, and a column for each class."""
-        names = [str(name) for name in self.classes]
-        return pl.DataFrame(
-            [
-                self.codebook.tasks.alias("task"),
-                *(pl.Series(n, c) for n, c in zip(names, self.posterior.T, strict=True)),
-            ]
-        )
+        """The belief as a table: task, and a column for each class (`task_` for one so called)."""
+        columns = {"task": self.codebook.tasks}
+        for name, belief in zip(map(str, self.classes), self.posterior.T, strict=True):
+            columns[f"{name}_" if name in columns else name] = pl.Series(belief)
+        return pl.DataFrame(columns)
 
     @property
     def confusion_frame(self) -> pl.DataFrame:
@@ -203,6 +200,8 @@ class Result:
             "steps": [step._asdict() for step in self.steps],
             "converged": self.converged,
             "seconds": self.seconds,
+            "read": None if self.read is None else asdict(self.read),
+            "notes": self.notes,
         }
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for part, values in parts.items():
@@ -227,7 +226,9 @@ def load(path: str | Path) -> Result:
             return _read(archive)
     except FileNotFoundError:
         raise DataError(f"There is no file {path}.") from None
-    except (zipfile.BadZipFile, KeyError, EOFError, OSError):
+    except QuorateError:
+        raise
+    except (Exception, pl.exceptions.PanicException):  # whatever a damaged or foreign file does
         raise DataError(f"{path} is not a whole result of Quorate: save it again.") from None
 
 
@@ -260,5 +261,7 @@ def _read(archive: zipfile.ZipFile) -> Result:
         codebook=Codebook(names("tasks"), names("workers"), names("classes")),
         seconds=about["seconds"],
         method=about["method"],
+        read=None if about["read"] is None else ReadReport(**about["read"]),
+        notes=tuple(about["notes"]),
         **part("answers"),
     )

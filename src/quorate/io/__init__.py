@@ -1,7 +1,18 @@
 """Sources and sinks: files, standard input, data frames, arrays; names become codes here."""
 
-from quorate.io.encode import Answers, ReadReport, Votes, find, match, read_answers, read_votes
-from quorate.io.sinks import Outputs, output_format
+from quorate.io.encode import (
+    Answers,
+    ReadReport,
+    Votes,
+    complete_rows,
+    find,
+    in_classes,
+    match,
+    read_answers,
+    read_votes,
+)
+from quorate.io.faults import listed, named, shown
+from quorate.io.sinks import Outputs, check_place, output_format
 from quorate.io.sources import Kind, read_table
 
 __all__ = [
@@ -10,10 +21,16 @@ __all__ = [
     "Outputs",
     "ReadReport",
     "Votes",
+    "check_place",
+    "complete_rows",
     "find",
+    "in_classes",
+    "listed",
     "match",
+    "named",
     "output_format",
     "read_answers",
     "read_table",
     "read_votes",
+    "shown",
 ]

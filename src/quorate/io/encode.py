@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quorate.errors import DataError, require_choice
+from quorate.io.faults import listed, shown
 from quorate.io.sources import MISSING, Kind, Table, read_table
 from quorate.labels import LARGEST_CODE, Codebook, Labels
 
@@ -53,20 +54,20 @@ def read_votes(
     """Read votes from a file, standard input (``"-"``), a data frame, an Arrow table, an iterable
     of (task, worker, label), or a matrix of tasks by workers with -1 or NaN where there is none.
 
-    >>> votes = read_votes([("a", "ann", True), ("a", "bob", False), ("b", "ann", True)])
-    >>> votes.labels.n_tasks, votes.codebook.classes.to_list()
-    (2, [False, True])
+    Examples:
+        >>> votes = read_votes([("a", "ann", True), ("a", "bob", False), ("b", "ann", True)])
+        >>> votes.labels.n_tasks, votes.codebook.classes.to_list()
+        (2, [False, True])
     """
     require_choice("repeats", repeats, ("count", "first", "last"))
     if isinstance(source, Votes):
-        return source
+        return source if classes is None else in_classes(source, classes)
     if isinstance(source, np.ndarray):
         source = _from_matrix(source)
     columns = {"task": task_column, "worker": worker_column, "label": label_column}
     table = read_table(source, ROLES, columns=columns, format=format, missing=missing)
-    frame = table.frame.select(_without_nan(column) for column in table.frame)
-    rows = len(frame)
-    frame = frame.drop_nulls()
+    rows = len(table.frame)
+    frame = complete_rows(table, missing)
     missing_rows = rows - len(frame)
     if frame.is_empty():
         raise DataError(f"{table.origin} has no row with a task, a worker and a label.")
@@ -87,26 +88,43 @@ class Answers:
     missing: int
 
 
-def read_answers(source: Any) -> Answers:
-    """Known answers from a table of task and label, or a mapping from task to label.
+def read_answers(
+    source: Any,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    missing: Sequence[str] = MISSING,
+) -> Answers:
+    """Known answers from a table of task and label, or a mapping from task to label. `columns` are
+    the names these have in the votes, and may have here.
 
-    >>> read_answers({"a": "cat", "b": "dog"}).labels.to_list()
-    ['cat', 'dog']
+    Examples:
+        >>> read_answers({"a": "cat", "b": "dog"}).labels.to_list()
+        ['cat', 'dog']
     """
-    table = read_table(source, ("task", "label"))
-    frame = table.frame.select(_without_nan(column) for column in table.frame)
-    answers = frame.drop_nulls().unique(maintain_order=True)
+    table = read_table(source, ("task", "label"), columns=columns, missing=missing, strict=False)
+    frame = complete_rows(table, missing)
+    answers = frame.unique(maintain_order=True)
     if answers["task"].is_duplicated().any():
         twice = answers["task"].filter(answers["task"].is_duplicated())[0]
-        raise DataError(f"{table.origin} gives task {twice!r} more than one answer.")
+        raise DataError(f"{table.origin} gives task {shown(twice)} more than one answer.")
     tasks, labels = answers["task"], answers["label"]
     if table.text:
         tasks, labels = retyped(tasks), retyped(labels)
-    return Answers(tasks, labels, len(frame) - len(frame.drop_nulls()))
+    return Answers(tasks, labels, len(table.frame) - len(frame))
 
 
-def _without_nan(column: pl.Series) -> pl.Series:
+def complete_rows(table: Table, missing: Sequence[str] = MISSING) -> pl.DataFrame:
+    """The rows that have all fields. The words for a missing one are known to the reader of text
+    files, and looked for here in other tables."""
+    words = [] if table.text else [missing] if isinstance(missing, str) else list(missing)
+    return table.frame.select(_present(column, words) for column in table.frame).drop_nulls()
+
+
+def _present(column: pl.Series, words: list[str]) -> pl.Series:
     """NaN is missing too; whole numbers that a missing one had made floats are whole again."""
+    if words and column.dtype == pl.String:
+        is_word = column.is_in(words)
+        return column.set(is_word, None) if is_word.any() else column
     if not column.dtype.is_float():
         return column
     column = column.fill_nan(None)
@@ -121,7 +139,19 @@ def _from_matrix(matrix: NDArray[Any]) -> pl.DataFrame:
             f" has the shape {matrix.shape} and the type {matrix.dtype}."
         )
     task, worker = np.nonzero((matrix != -1) & (matrix == matrix))
+    if not len(task):
+        raise DataError("The matrix has no votes in it: all is -1 or NaN.")
     return pl.DataFrame({"task": task, "worker": worker, "label": matrix[task, worker]})
+
+
+def in_classes(votes: Votes, classes: pl.Series) -> Votes:
+    """The same votes, with the codes of these classes."""
+    code = match(votes.codebook.classes, classes, "The votes have the label").to_numpy()
+    return replace(
+        votes,
+        labels=votes.labels.with_classes(code, len(classes)),
+        codebook=replace(votes.codebook, classes=classes),
+    )
 
 
 def _encode(
@@ -157,8 +187,7 @@ def match(names: pl.Series, known: pl.Series, what: str) -> pl.Series:
     codes = find(names, known)
     if codes.null_count():
         stranger = names.filter(codes.is_null())[0]
-        shown = ", ".join(map(str, known.head(12).to_list()))
-        raise DataError(f"{what} {stranger!r}, which is none of {shown}.")
+        raise DataError(f"{what} {shown(stranger)}, which is none of {listed(known, 12)}.")
     return codes
 
 

@@ -12,7 +12,8 @@ from typing import BinaryIO
 import polars as pl
 
 from quorate.errors import DataError, UsageError
-from quorate.io.sources import COMPRESSED, format_of
+from quorate.io.faults import FAULTS, reason
+from quorate.io.sources import COMPRESSED, FORMATS, format_of
 
 WRITERS: dict[str, Callable[[pl.DataFrame, BinaryIO], object]] = {
     "csv": lambda frame, file: frame.write_csv(file),
@@ -26,10 +27,11 @@ class Outputs:
     """Files written beside their places and moved there together at the end; a failure leaves
     nothing behind.
 
-    >>> with Outputs() as outputs:
-    ...     outputs.table(pl.DataFrame({"task": [1], "label": ["cat"]}), "-")
-    task,label
-    1,cat
+    Examples:
+        >>> with Outputs() as outputs:
+        ...     outputs.table(pl.DataFrame({"task": [1], "label": ["cat"]}), "-")
+        task,label
+        1,cat
     """
 
     def __init__(self) -> None:
@@ -41,22 +43,26 @@ class Outputs:
 
     def table(self, frame: pl.DataFrame, path: str) -> None:
         """Stage a table; ``"-"`` is standard output, as CSV."""
-        if path == "-":
-            self._printed.append(frame)
-        else:
+        if path != "-":
             write = WRITERS[output_format(path)]
             self.file(path, lambda file: write(frame, file))
+        elif self._printed:
+            raise UsageError("Only one table can go to standard output.")
+        else:
+            self._printed.append(frame)
 
     def file(self, path: str, write: Callable[[BinaryIO], object]) -> None:
         """Stage a file that `write` fills."""
-        place = Path(path)
+        place = check_place(path)
+        if place in (other for _, other in self._staged):
+            raise UsageError(f"Two outputs go to {path}: give each its own name.")
         beside = place.with_name(f".{place.name}.{os.getpid()}.part")
         self._staged.append((beside, place))
         try:
             with beside.open("wb") as file:
                 write(file)
-        except OSError as error:
-            raise DataError(f"{path} cannot be written: {error.strerror}.") from None
+        except FAULTS as error:
+            raise _unwritten(path, error) from None
 
     def __exit__(
         self,
@@ -64,18 +70,54 @@ class Outputs:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for beside, place in self._staged:
+        try:
             if kind is None:
-                beside.replace(place)
-            else:
+                self._place()
+        finally:
+            for beside, _ in self._staged:
                 beside.unlink(missing_ok=True)
-        if kind is None:
-            for frame in self._printed:
-                sys.stdout.write(frame.write_csv())
+
+    def _place(self) -> None:
+        for beside, place in self._staged:
+            try:
+                beside.replace(place)
+            except OSError as error:
+                raise _unwritten(str(place), error) from None
+        for frame in self._printed:
+            _print(frame.write_csv())
+
+
+def _unwritten(path: str, error: BaseException) -> DataError:
+    why = error.strerror if isinstance(error, OSError) and error.strerror else reason(error)
+    return DataError(f"{path} cannot be written: {why}.")
+
+
+def _print(text: str) -> None:
+    """In UTF-8 like any other output, whatever the terminal's own encoding."""
+    if hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    else:
+        sys.stdout.write(text)
+
+
+def check_place(path: str) -> Path:
+    """Where a file is to go, if it can; known before any work is done."""
+    place = Path(path)
+    if place.is_dir():
+        raise UsageError(f"{path} is a directory: name a file to write.")
+    if not place.parent.is_dir():
+        raise UsageError(f"There is no directory {place.parent} to write {place.name} in.")
+    return place
 
 
 def output_format(path: str) -> str:
     """The format to write a file in; known before any work is done."""
+    check_place(path)
     if path.lower().endswith(COMPRESSED):
         raise UsageError(f"Quorate does not write compressed text: name {path} without its suffix.")
-    return format_of(path)
+    format = format_of(path)
+    if format is None:
+        raise UsageError(f"The name {path} does not say its format: use {', '.join(FORMATS)}.")
+    return format

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import csv
+import gzip
 import io
+import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from polars.selectors import by_name
 
-from quorate.errors import DataError, UsageError
+from quorate.errors import DataError, UsageError, require_choice
+from quorate.io.faults import FAULTS, GZIP, ZSTD, check_start, explain, listed, named, reason, shown
 
 FORMATS = {
     ".csv": "csv",
@@ -24,6 +31,8 @@ FORMATS = {
 }
 COMPRESSED = (".gz", ".zst")
 MISSING = ("", "NaN", "nan")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+START = 4096  # bytes of a file that are looked at before it is read
 
 # Other words for a column, used only when exactly one column of a table fits.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -49,7 +58,9 @@ class Kind:
 
         columns = {column.name: _to_pandas(column) for column in frame}
         for name in columns.keys() & self.dtypes.keys():
-            columns[name] = columns[name].astype(self.dtypes[name])
+            categories = getattr(self.dtypes[name], "categories", None)
+            if categories is None or columns[name].isin(categories).all():
+                columns[name] = columns[name].astype(self.dtypes[name])
         return pd.DataFrame(columns)
 
 
@@ -83,52 +94,62 @@ def read_table(
     columns: Mapping[str, str | None] | None = None,
     format: str | None = None,
     missing: Sequence[str] = MISSING,
+    strict: bool = True,
 ) -> Table:
     """The source's columns for these roles, renamed to the roles.
 
-    `columns` maps a role to the name its column has in the source. Without it the role's own name
-    is looked for, then a synonym if exactly one column fits.
+    `columns` maps a role to the name its column has in the source, or may have if not `strict`.
+    Without it the role's own name is looked for, then a synonym if exactly one column fits.
     """
-    opened = _open(source, roles, format, missing)
-    chosen = {role: _find(role, (columns or {}).get(role), opened) for role in roles}
-    frame = opened.take(list(chosen.values()))
+    if format is not None:
+        require_choice("format", format, tuple(dict.fromkeys(FORMATS.values())))
+    opened = _open(source, roles, format, [missing] if isinstance(missing, str) else missing)
+    chosen = {role: _find(role, columns or {}, opened, strict) for role in roles}
+    taken = opened.take(list(chosen.values()))
+    frame = pl.DataFrame([taken[name].alias(role) for role, name in chosen.items()])
+    for role, dtype in frame.schema.items():
+        if not _is_plain(dtype):
+            column = shown(chosen[role])
+            raise DataError(
+                f"{opened.origin} has {named(dtype)} in its column {column}: Quorate takes numbers,"
+                " text, truth values and dates."
+            )
     dtypes = {role: opened.dtypes[name] for role, name in chosen.items() if name in opened.dtypes}
-    return Table(
-        frame.select(pl.col(name).alias(role) for role, name in chosen.items()),
-        opened.origin,
-        opened.text,
-        Kind(opened.library, dtypes),
-    )
+    return Table(frame, opened.origin, opened.text, Kind(opened.library, dtypes))
 
 
-def _find(role: str, name: str | None, source: _Source) -> str:
-    present = _list(source.names)
-    if name is not None:
-        if name in source.names:
-            return name
-        raise DataError(f"{source.origin} has no column {name!r}: its columns are {present}.")
-    if role in source.names:
-        return role
+def _is_plain(dtype: pl.DataType) -> bool:
+    words = (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)
+    return dtype.is_numeric() or dtype in words
+
+
+def _find(role: str, columns: Mapping[str, str | None], source: _Source, strict: bool) -> str:
+    """The column for a role: as the caller says, by the role's name, or by a synonym."""
+    name = columns.get(role)
+    if strict and name is not None and name not in source.names:
+        raise DataError(
+            f"{source.origin} has no column {shown(name)}: its columns are {listed(source.names)}."
+        )
     words = (role, *SYNONYMS.get(role, ()))
     fitting = [n for n in source.names if _plain(n) in words]
+    for exact in (name, role):
+        if exact in source.names:
+            fitting = [n for n in source.names if n in (exact, f"{exact}_duplicated_0")]
+            break
     if len(fitting) == 1:
         return fitting[0]
     fault = f"no column {role!r}"
     if fitting:
-        fault = f"more than one column that could be the {role}, {_list(fitting)}"
-    raise DataError(
-        f"{source.origin} has {fault}: its columns are {present};"
-        f" say which it is with {role}_column (--{role}-column)."
-    )
+        fault = f"more than one column that could be the {role}"
+    advice = f"name one of them {role}"
+    if role in columns:
+        advice = f"say which it is with {role}_column (--{role}-column)"
+    present = listed(source.names)
+    raise DataError(f"{source.origin} has {fault}: its columns are {present}; {advice}.")
 
 
 def _plain(name: str) -> str:
     return name.strip().lower().removesuffix("id").rstrip("_ ")
-
-
-def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:8])
-    return shown + ", ..." if len(names) > 8 else shown
 
 
 def _open(source: Any, roles: Sequence[str], format: str | None, missing: Sequence[str]) -> _Source:
@@ -145,117 +166,149 @@ def _open(source: Any, roles: Sequence[str], format: str | None, missing: Sequen
         return _Source(frame.columns, frame.select, "The Arrow table", library="arrow")
     if isinstance(source, Mapping):
         source = source.items()
-    if isinstance(source, Iterable):
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
         return _open_rows(source, roles)
-    raise UsageError(f"Quorate cannot read a table from a {type(source).__name__}.")
+    raise UsageError(f"Quorate cannot read a table from an object of type {type(source).__name__}.")
 
 
 # Files
 
 
 def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source:
-    data: str | io.BytesIO = path
+    data: str | bytes
     if path == "-":
         origin = "Standard input"
-        content = sys.stdin.buffer.read()
-        if not content.strip():
-            raise DataError("Standard input is empty.")
-        data, format = io.BytesIO(content), format or _sniff(content)
+        data, head = _read_standard_input()
+        format = format or _sniff(head)
     else:
-        origin = path
-        _check_file(Path(path))
+        origin = path if path.isprintable() else repr(path)
         format = format or format_of(path)
+        if format is None:
+            raise UsageError(
+                f"The name {origin} does not say its format: use {', '.join(FORMATS)} (also with"
+                f" {' or '.join(COMPRESSED)} behind), or say it with format (--format)."
+            )
+        data, head = _look_into(Path(path), origin, format)
+    fault = check_start(origin, format, head)
+    if fault:
+        raise DataError(fault)
+
+    def fail(error: BaseException) -> DataError:
+        return DataError(explain(origin, format, data, error))
+
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
     if format == "parquet":
-        return _open_lazy(pl.scan_parquet(data), origin)
+        lazy = pl.scan_parquet(source, glob=False, hive_partitioning=False)
+        return _open_lazy(lazy, origin, fail, guard=_panics_unheard)
     if format == "jsonl":
-        return _open_lazy(pl.scan_ndjson(data, infer_schema_length=None), origin)
+        return _open_lazy(pl.scan_ndjson(source, infer_schema_length=None), origin, fail)
     lazy = pl.scan_csv(
-        data,
+        source,
         separator="\t" if format == "tsv" else ",",
         infer_schema=False,
         null_values=list(missing),
+        glob=False,
     )
-    return _open_lazy(lazy, origin, text=True)
+    return _open_lazy(lazy, origin, fail, text=True)
 
 
-def _open_lazy(lazy: pl.LazyFrame, origin: str, text: bool = False) -> _Source:
-    def take(names: list[str]) -> pl.DataFrame:
+def _open_lazy(
+    lazy: pl.LazyFrame,
+    origin: str,
+    fail: Callable[[BaseException], DataError] | None = None,
+    text: bool = False,
+    guard: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> _Source:
+    def ask(question: Callable[[], Any]) -> Any:
         try:
-            return lazy.select(names).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise DataError(_explain(origin, error)) from None
+            with guard():
+                return question()
+        except FAULTS as error:
+            if fail is not None:
+                raise fail(error) from None
+            raise DataError(f"{origin} cannot be read ({reason(error)}).") from None
 
-    try:
-        names = lazy.collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(_explain(origin, error)) from None
+    def take(wanted: list[str]) -> pl.DataFrame:
+        query: list[pl.Expr] = [by_name(*dict.fromkeys(wanted))]
+        rest = [name for name in names if name not in wanted]
+        if text and rest:  # polars counts the fields of a line only if it is asked for all
+            query.append(by_name(*rest).is_null())
+        taken: pl.DataFrame = ask(lazy.select(query).collect)
+        return taken
+
+    names = ask(lazy.collect_schema).names()
     return _Source(names, take, origin, text)
 
 
-def _check_file(path: Path) -> None:
+def _read_standard_input() -> tuple[bytes, bytes]:
+    content = sys.stdin.buffer.read()
+    try:
+        content = gzip.decompress(content) if content.startswith(GZIP) else content
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise DataError("Standard input is not a whole gzip file: send it again.") from None
+    content = content.removeprefix(BYTE_ORDER_MARK)
+    return content, content[:START]
+
+
+def _look_into(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
+    """The path and the file's first bytes; in place of the path all bytes, where polars would not
+    take it as it stands: a pipe, a byte-order mark before JSON, a name with wildcards in it."""
     if path.is_dir():
-        raise DataError(f"{path} is a directory: name a file.")
+        raise DataError(f"{origin} is a directory: name a file.")
     try:
         with path.open("rb") as file:
-            if not file.read(1):
-                raise DataError(f"{path} is empty.")
+            head = file.read(START) if path.is_file() else b""
+            marked = head.startswith(BYTE_ORDER_MARK) or any(c in str(path) for c in "*?[")
+            if path.is_file() and path.name.isprintable() and not (format == "jsonl" and marked):
+                return str(path), head
+            content = (head + file.read()).removeprefix(BYTE_ORDER_MARK)
+            return content, content[:START]
     except FileNotFoundError:
-        raise DataError(f"There is no file {path}.") from None
+        raise DataError(f"There is no file {origin}.") from None
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+        raise DataError(f"{origin} cannot be read: {error.strerror}.") from None
 
 
-def format_of(path: str) -> str:
+@contextmanager
+def _panics_unheard() -> Iterator[None]:
+    """A damaged Parquet file can make polars panic, and Rust prints that on the process's stderr
+    before Python hears of it: hold stderr back, and pass it on unless the reading fails. Only on
+    the main thread, since other threads may be writing there."""
+    if threading.current_thread() is not threading.main_thread() or sys.stderr is None:
+        yield
+        return
+    with tempfile.TemporaryFile() as held:
+        stderr = os.dup(2)
+        os.dup2(held.fileno(), 2)
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            if not failed:
+                held.seek(0)
+                os.write(2, held.read())
+
+
+def format_of(path: str) -> str | None:
     """The format that a file's suffix names."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-    if suffixes and suffixes[-1] in FORMATS:
-        return FORMATS[suffixes[-1]]
-    raise UsageError(
-        f"The name {path} does not say its format: use {', '.join(FORMATS)}"
-        f" (to read also {', '.join(COMPRESSED)}), or say it with format (--format)."
-    )
+        if suffixes[-1:] == [".parquet"]:
+            raise UsageError(f"Parquet is compressed in itself: decompress {path} first.")
+    return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
-def _sniff(content: bytes) -> str:
-    if content.startswith(b"PAR1"):
+def _sniff(head: bytes) -> str:
+    if head.startswith(b"PAR1"):
         return "parquet"
-    if content.lstrip().startswith(b"{"):
+    if head.lstrip().startswith(b"{"):
         return "jsonl"
-    return "tsv" if b"\t" in content.split(b"\n", 1)[0] else "csv"
-
-
-def _explain(origin: str, error: Exception) -> str:
-    """One sentence for what a reader found wrong, with the line where that can be found."""
-    path = Path(origin)
-    if path.suffix.lower() == ".parquet":
-        return f"{origin} is not a whole Parquet file: write or fetch it again."
-    if path.suffix.lower() in (".csv", ".tsv") and path.is_file():
-        fault = _first_bad_line(path, "\t" if path.suffix.lower() == ".tsv" else ",")
-        if fault:
-            return fault
-    reason = " ".join(str(error).split("\n\n")[0].split())[:200].rstrip(".")
-    return f"{origin} cannot be read: {reason}."
-
-
-def _first_bad_line(path: Path, separator: str) -> str | None:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return f"{path}, line {number} is not valid UTF-8: save the file as UTF-8."
-    with path.open(newline="", encoding="utf-8") as lines:
-        reader = csv.reader(lines, delimiter=separator)
-        width = len(next(reader, []))
-        for row in reader:
-            if len(row) > width:
-                return (
-                    f"{path}, line {reader.line_num} has {len(row)} fields where the header"
-                    f" has {width}: quote fields that contain the separator."
-                )
-    return None
+    is_tsv = b"\t" in head.split(b"\n", 1)[0] and not head.startswith(ZSTD)
+    return "tsv" if is_tsv else "csv"
 
 
 # Tables in memory
@@ -264,8 +317,11 @@ def _first_bad_line(path: Path, separator: str) -> str | None:
 def _open_rows(rows: Iterable[Any], roles: Sequence[str]) -> _Source:
     columns: list[list[Any]] = [[] for _ in roles]
     for number, row in enumerate(rows):
-        if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != len(roles):
-            raise DataError(f"Row {number} is {row!r}, where ({', '.join(roles)}) was expected.")
+        is_row = isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, (str, bytes))
+        if not is_row or len(row) != len(roles):
+            raise DataError(
+                f"Row {number} is {shown(row)}, where ({', '.join(roles)}) was expected."
+            )
         for column, value in zip(columns, row, strict=True):
             column.append(value)
     frame = pl.DataFrame([_series(n, v) for n, v in zip(roles, columns, strict=True)])
@@ -278,9 +334,7 @@ def _open_pandas(frame: Any, roles: Sequence[str]) -> _Source:
     names = [str(name) for name in frame.columns]
 
     def take(wanted: list[str]) -> pl.DataFrame:
-        return pl.DataFrame(
-            [_pandas_series(n, frame.iloc[:, names.index(n)]) for n in dict.fromkeys(wanted)]
-        )
+        return pl.DataFrame({n: _pandas_series(n, frame.iloc[:, names.index(n)]) for n in wanted})
 
     dtypes = dict(zip(names, frame.dtypes, strict=True))
     return _Source(names, take, "The pandas table", library="pandas", dtypes=dtypes)
@@ -292,25 +346,31 @@ def _pandas_series(name: str, column: Any) -> pl.Series:
     if column.dtype != object:
         try:
             return pl.Series(name, pl.from_pandas(column))
-        except ImportError:  # pandas without pyarrow
-            pass
+        except (ImportError, NotImplementedError, TypeError, ValueError):
+            pass  # pandas without pyarrow, or a type of its own
     return _series(name, column.tolist())
 
 
 def _series(name: str, values: list[Any]) -> pl.Series:
     """A column of one type, with None for what is missing, or an error that names the types."""
-    values = [None if _is_missing(value) else value for value in values]
+    values = [_cell(value) for value in values]
+    types = {type(value).__name__ for value in values if value is not None}
     try:
+        if "bool" in types and len(types) > 1:  # which polars would take for 0 and 1
+            raise TypeError
         return pl.Series(name, values, strict=True)
-    except (TypeError, pl.exceptions.PolarsError):
-        types = sorted({type(v).__name__ for v in values if v is not None})
-        raise DataError(
-            f"Column {name!r} mixes {' and '.join(types)}: make its values one type."
-        ) from None
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        if len(types) < 2:
+            raise DataError(f"Column {name!r} cannot be read ({reason(error)}).") from None
+        mixed = " and ".join(sorted(types))
+        raise DataError(f"Column {name!r} mixes {mixed}: make its values one type.") from None
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ == "NAType" or value != value  # NaN
+def _cell(value: Any) -> Any:
+    if isinstance(value, (np.number, np.bool_, np.str_)):
+        value = value.item()
+    is_nan = isinstance(value, float) and value != value
+    return None if is_nan or type(value).__name__ in ("NAType", "NaTType") else value
 
 
 def _to_pandas(column: pl.Series) -> Any:
@@ -318,5 +378,5 @@ def _to_pandas(column: pl.Series) -> Any:
 
     try:
         return column.to_pandas()
-    except ImportError:  # pandas without pyarrow
+    except (ImportError, ValueError):  # pandas without pyarrow; integers of 128 bits
         return pd.Series(column.to_list())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,14 @@ def _near_ties(result: Result) -> int:
 def _workers(result: Result, by: str, descending: bool) -> list[dict[str, Any]]:
     """Ranked by the bound of the interval that is sure, so that few labels do not lead."""
     ranked = result.workers_frame.sort(by, descending=descending, maintain_order=True)
-    return ranked.head(SHOWN_WORKERS).to_dicts()
+    rows = ranked.head(SHOWN_WORKERS).to_dicts()
+    return [row | {"worker": _name(row["worker"])} for row in rows]
+
+
+def _name(name: Any) -> Any:
+    """A name as JSON can say it, which has no dates and no infinity."""
+    is_plain = isinstance(name, (str, int)) or (isinstance(name, float) and math.isfinite(name))
+    return name if is_plain else str(name)
 
 
 def _how(result: Result) -> dict[str, Any]:
@@ -72,8 +80,13 @@ def _how(result: Result) -> dict[str, Any]:
         "method": result.method,
         "iterations": result.iterations,
         "converged": result.converged,
-        "objective": result.objective[-1],
-        "log_likelihood": result.log_likelihood,
+        "objective": _finite(result.objective[-1]),
+        "log_likelihood": _finite(result.log_likelihood),
         "seconds": result.seconds,
         "version": __version__,
     }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity: the logarithm of zero is left out."""
+    return value if value is not None and math.isfinite(value) else None

@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from quorate.io import named
+
 SHOWN_CLASSES = 12
 
 
@@ -57,7 +59,7 @@ def _read(read: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _found(found: dict[str, Any]) -> list[tuple[str, str]]:
     shares = sorted(found["class_shares"].items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{name} {share:.1%}" for name, share in shares[:SHOWN_CLASSES])
+    shown = ", ".join(f"{named(name)} {share:.1%}" for name, share in shares[:SHOWN_CLASSES])
     if len(shares) > SHOWN_CLASSES:
         shown += f", and {len(shares) - SHOWN_CLASSES} more"
     return [
@@ -79,7 +81,7 @@ def _workers(found: dict[str, Any]) -> Table:
     rest = [worker for worker in reversed(worst) if worker["worker"] not in names]
     for worker in [*best, *rest]:
         table.add_row(
-            Text(str(worker["worker"])),
+            Text(named(worker["worker"])),
             f"{worker['labels']:,}",
             f"{worker['accuracy']:.3f}",
             f"{worker['low']:.3f} to {worker['high']:.3f}",

@@ -1,0 +1,181 @@
+"""What is wrong with a file that could not be read: one sentence, with the line where it can be
+told. Only a file that failed is looked through here."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import re
+import zlib
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import polars as pl
+
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# What polars raises. A panic is not even an Exception.
+FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+
+LONGEST_SHOWN = 60
+JSON_TYPES = {
+    str: "text",
+    bool: "a truth value",
+    dict: "an object",
+    list: "a list",
+    type(None): "null",
+}
+
+
+def check_start(origin: str, format: str, head: bytes) -> str | None:
+    """What a file's first bytes already tell."""
+    if not head.strip():
+        return f"{origin} is empty."
+    if format == "parquet" or head.startswith((GZIP, ZSTD)):
+        return None
+    if head.startswith(b"PAR1"):
+        return f"{origin} is a Parquet file: say so with its name or with format (--format)."
+    if head.startswith(UTF16):
+        return f"{origin} is in UTF-16: save it as UTF-8."
+    if b"\0" in head:
+        return f"{origin} is not text: export it as CSV, TSV, JSON lines or Parquet."
+    return None
+
+
+def explain(origin: str, format: str, data: str | bytes, error: BaseException) -> str:
+    """One sentence for what a reader found wrong."""
+    if format == "parquet":
+        return f"{origin} is not a whole Parquet file: write or fetch it again."
+    if isinstance(error, pl.exceptions.NoDataError):
+        return f"{origin} is empty."
+    try:
+        with _lines(data) as lines:
+            fault = _json_fault(lines) if format == "jsonl" else _csv_fault(lines, format)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        return f"{origin} is not a whole gzip file: write or fetch it again."
+    if fault:
+        return f"{origin}, {fault}"
+    advice = ": decompress it to see where" if _starts_as(data, ZSTD) else ""
+    return f"{origin} cannot be read ({reason(error)}){advice}."
+
+
+def reason(error: BaseException) -> str:
+    """The first paragraph of a longer message, on one line."""
+    text = " ".join(str(error).split("\n\n")[0].split())[:200].rstrip(".")
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence: on one line, and not too long."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+def named(name: Any) -> str:
+    """A name as it is, unless it would break the line or is too long."""
+    text = str(name)
+    return text if text.isprintable() and len(text) <= LONGEST_SHOWN else shown(text)
+
+
+def listed(names: Iterable[Any], most: int = 8) -> str:
+    """The first few names in a sentence."""
+    few = [named(name) for name in islice(names, most + 1)]
+    return ", ".join([*few[:most], "..."] if len(few) > most else few)
+
+
+def _lines(data: str | bytes) -> BinaryIO:
+    """The lines to look through; none of a zstd file, which Python cannot open."""
+    if _starts_as(data, ZSTD):
+        return io.BytesIO()
+    if _starts_as(data, GZIP):
+        return cast("BinaryIO", gzip.open(io.BytesIO(data) if isinstance(data, bytes) else data))
+    return _open(data)
+
+
+def _starts_as(data: str | bytes, start: bytes) -> bool:
+    with _open(data) as file:
+        return file.read(len(start)) == start
+
+
+def _open(data: str | bytes) -> BinaryIO:
+    return io.BytesIO(data) if isinstance(data, bytes) else Path(data).open("rb")
+
+
+def _csv_fault(lines: Iterable[bytes], format: str) -> str | None:
+    """The first line that is not UTF-8, has too many fields, or has a quote out of place."""
+    separator = "\t" if format == "tsv" else ","
+    field = rf'(?:"(?:[^"]|"")*"|[^"{separator}\n]*)'
+    record = re.compile(rf"{field}(?:{separator}{field})*\r?\n?")
+    width = began = quotes = 0
+    pending: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            return f"line {number} is not valid UTF-8: save the file as UTF-8."
+        if not pending:
+            began = number
+        pending.append(text)
+        quotes += text.count('"')
+        if quotes % 2:  # inside quotes, where a line may end
+            continue
+        whole = "".join(pending)
+        pending.clear()
+        if not record.fullmatch(whole):
+            return (
+                f"line {began} has a quote out of place: put the whole field in quotes, and"
+                " double those inside."
+            )
+        fields = 1 + re.sub(r'"[^"]*"', "", whole).count(separator)
+        width = width or (fields if whole.strip() else 0)
+        if fields > width > 0:
+            return (
+                f"line {number} has {fields} fields where the header has {width}: quote fields"
+                " that contain the separator."
+            )
+    if pending:
+        return f"line {began} opens a quote that is never closed: close it, or double it."
+    return None
+
+
+def _json_fault(lines: Iterable[bytes]) -> str | None:
+    """The first line that is not a JSON object, or else the first that mixes types."""
+    types: dict[str, tuple[str, int]] = {}
+    mixed = None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line.decode())
+        except UnicodeDecodeError:
+            return f"line {number} is not valid UTF-8: save the file as UTF-8."
+        except (ValueError, RecursionError):
+            return f"line {number} is not valid JSON: write one object on each line."
+        if not isinstance(value, dict):
+            return f"line {number} is {_kind(value)}: write one object on each line."
+        mixed = mixed or _mixed(value, number, types)
+    return mixed
+
+
+def _mixed(value: dict[str, Any], number: int, types: dict[str, tuple[str, int]]) -> str | None:
+    """What a line's cells say against those of the lines before, which `types` remembers."""
+    for name, cell in value.items():
+        if isinstance(cell, float) and not math.isfinite(cell):
+            return f"line {number} has {cell} in {shown(name)}, which is not JSON: write null."
+        if cell is None:
+            continue
+        kind, where = types.setdefault(name, (_kind(cell), number))
+        if kind != _kind(cell):
+            return (
+                f"line {number} has {_kind(cell)} in {shown(name)} where line {where} has {kind}:"
+                " make its values one type."
+            )
+    return None
+
+
+def _kind(value: Any) -> str:
+    return JSON_TYPES.get(type(value), "a number")
