@@ -64,8 +64,8 @@ def aggregate(
     a mapping of worker to matrix, or an earlier result.
 
     Examples:
-        >>> votes = [("cat.jpg", "ann", "cat"), ("cat.jpg", "bob", "cat"), ("cat.jpg", "eve", "dog"),
-        ...          ("dog.jpg", "ann", "dog"), ("dog.jpg", "bob", "dog"), ("dog.jpg", "eve", "dog")]
+        >>> votes = [("1.jpg", "ann", "cat"), ("1.jpg", "bob", "cat"), ("1.jpg", "eve", "dog"),
+        ...          ("2.jpg", "ann", "dog"), ("2.jpg", "bob", "dog"), ("2.jpg", "eve", "dog")]
         >>> aggregate(votes, method="majority").labels["label"].to_list()
         ['cat', 'dog']
     """
