@@ -53,6 +53,8 @@ def read_votes(
 ) -> Votes:
     """Read votes from a file, standard input (``"-"``), a data frame, an Arrow table, an iterable
     of (task, worker, label), or a matrix of tasks by workers with -1 or NaN where there is none.
+    A task without any vote is not among the tasks. JSON lines that mix numbers and text in a
+    column give text.
 
     Examples:
         >>> votes = read_votes([("a", "ann", True), ("a", "bob", False), ("b", "ann", True)])
