@@ -25,7 +25,16 @@ from pandas.testing import assert_frame_equal
 
 import quorate
 from quorate.errors import DataError, UsageError
-from quorate.io import Outputs, Votes, find, match, output_format, read_answers, read_votes
+from quorate.io import (
+    Outputs,
+    ReadReport,
+    Votes,
+    find,
+    match,
+    output_format,
+    read_answers,
+    read_votes,
+)
 from quorate.io.sources import _panics_unheard
 
 ROWS = [(1, "ann", True), (1, "bob", False), (2, "ann", True), (1, "eve", False), (2, "bob", True)]
@@ -101,7 +110,7 @@ def test_every_source_reads_the_same_and_keeps_its_types(kind: str, tmp_path: Pa
     assert votes.labels.indptr.tolist() == [0, 3, 5]
     assert votes.labels.worker.tolist() == [0, 1, 2, 0, 1]
     assert votes.labels.label.tolist() == [1, 0, 0, 1, 1]
-    assert vars(votes.report) == {"rows": 5, "missing": 0, "repeated": 0, "repeats_kept": True}
+    assert votes.report == ReadReport(rows=5, missing=0, repeated=0, repeats_kept=True)
     found = labels(SOURCES[kind](tmp_path))
     assert found == [(1, False), (2, True)]
     assert [type(name) for name in found[0]] == [int, bool]
@@ -116,6 +125,14 @@ def test_a_matrix_of_tasks_by_workers() -> None:
     votes = read_votes(matrix)
     assert votes.codebook.workers.to_list() == [0, 1, 2]
     assert votes.labels.worker.tolist() == [0, 1, 2, 0, 1]
+
+
+def test_a_row_of_the_matrix_without_votes_is_counted() -> None:
+    matrix = np.array([[1, 0, 0], [-1, -1, -1], [1, 1, -1]])
+    assert read_votes(matrix).report.tasks_without_votes == 1
+    result = quorate.aggregate(matrix)
+    assert result.labels["task"].to_list() == [0, 2]
+    assert result.notes == ("1 rows of the matrix hold no vote, and are left out.",)
 
 
 @pytest.mark.parametrize("matrix", [np.full((2, 2), -1), np.full((2, 2), np.nan), np.empty((0, 2))])

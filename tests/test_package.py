@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
 
 import quorate
 
@@ -28,3 +33,26 @@ def test_the_command_tells_its_version() -> None:
         [sys.executable, "-m", "quorate", "--version"], capture_output=True, text=True, check=True
     )
     assert run.stdout.strip() == f"quorate, version {quorate.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"smoothing": "a"}, "smoothing must be a number of at least 0, not 'a'."),
+        ({"method": "one-coin", "beta": (1,)}, "beta is the two numbers a and b, not (1,)."),
+        ({"threads": -1}, "threads must be a number of at least 1, not -1."),
+        ({"seed": -3}, "seed must be a number of at least 0, not -3."),
+        ({"ties": "last"}, "ties is one of first, random, shared, not 'last'."),
+    ],
+)
+def test_an_option_out_of_range_is_one_sentence(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(quorate.UsageError) as caught:
+        quorate.aggregate([(1, "ann", "yes"), (1, "bob", "no")], **options)
+    assert str(caught.value) == sentence
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    votes = [(1, "ann", "yes"), (1, "bob", "no")]
+    result = quorate.aggregate(votes, seed=np.int64(3), tol=np.float32(0.001))
+    result.save(tmp_path / "r.quorate")
+    assert quorate.load(tmp_path / "r.quorate").answers == result.answers

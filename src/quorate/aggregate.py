@@ -80,6 +80,10 @@ def aggregate(
         missing=missing,
     )
     notes: list[str] = []
+    if read.report.tasks_without_votes:
+        notes.append(
+            f"{read.report.tasks_without_votes} rows of the matrix hold no vote, and are left out."
+        )
     if gold is not None:
         columns = {"task": task_column, "label": label_column}
         read = _with_gold(read, read_answers(gold, columns=columns, missing=missing), notes)

@@ -167,13 +167,15 @@ def aggregate(
     Reads and writes .csv, .tsv, .jsonl and .parquet, and reads them with .gz or .zst behind.
     """
     from quorate.aggregate import aggregate as run
-    from quorate.io import Outputs, output_format
+    from quorate.io import Outputs, check_place, output_format
     from quorate.report import show, summarise
 
     tables = {"labels": output, "workers": workers, "posterior": posterior, "confusion": confusion}
     for path in tables.values():
         if path not in (None, "-"):
             output_format(str(path))
+    if save is not None:
+        check_place(save)
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if "beta" in given:
         given["beta"] = _two_numbers("beta", given["beta"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 
@@ -29,8 +30,8 @@ def require_choice(option: str, value: object, choices: Sequence[str]) -> None:
 
 
 def require_number(option: str, value: float, at_least: float) -> None:
-    if not (math.isfinite(value) and value >= at_least):
-        raise UsageError(f"{option} must be a number of at least {at_least}, not {value}.")
+    if not (isinstance(value, Real) and math.isfinite(value) and value >= at_least):
+        raise UsageError(f"{option} must be a number of at least {at_least}, not {value!r}.")
 
 
 def require_shape(option: str, value: Any, shape: tuple[int, ...]) -> None:

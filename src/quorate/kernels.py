@@ -177,7 +177,7 @@ def task_lots(task: NDArray[np.integer], n_classes: int, seed: int) -> Floats:
     the same way in whatever block its task is swept (the mixer of SplitMix64)."""
     number = np.arange(1, n_classes + 1, dtype=np.uint64)
     bits: NDArray[np.uint64] = task.astype(np.uint64)[:, None] * np.uint64(n_classes) + number
-    stream = np.uint64(seed * 0xD1342543DE82EF95 % 2**64)
+    stream = np.uint64(int(seed) * 0xD1342543DE82EF95 % 2**64)
     bits = (bits + stream) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)

@@ -216,7 +216,7 @@ class Result:
                 table = io.BytesIO()
                 getattr(self.codebook, name).alias("name").to_frame().write_parquet(table)
                 archive.writestr(f"names/{name}.parquet", table.getvalue())
-            archive.writestr("result.json", json.dumps(about, indent=1))
+            archive.writestr("result.json", json.dumps(about, indent=1, default=np.generic.item))
 
 
 def load(path: str | Path) -> Result:

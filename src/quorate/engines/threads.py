@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from quorate.errors import require_number
 from quorate.labels import Labels
 from quorate.model import add
 
@@ -22,7 +23,8 @@ class Threads:
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
-        self.n_threads = n_threads or _cores()
+        self.n_threads = _cores() if n_threads is None else n_threads
+        require_number("threads", self.n_threads, at_least=1)
         self._pool = ThreadPoolExecutor(self.n_threads)
 
     def map(self, function: Callable[..., Any], *columns: Sequence[Any]) -> Iterator[Any]:

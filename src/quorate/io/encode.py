@@ -21,13 +21,15 @@ Repeats = Literal["count", "first", "last"]
 
 @dataclass(frozen=True)
 class ReadReport:
-    """What was read: rows, those dropped for a missing field, and rows in which a worker answers
-    a task again (kept, or dropped when only the first or last answer is wanted)."""
+    """What was read: rows, those dropped for a missing field, rows in which a worker answers a
+    task again (kept, or dropped when only the first or last answer is wanted), and the rows of a
+    matrix, tasks, that hold no vote and are left out."""
 
     rows: int
     missing: int
     repeated: int
     repeats_kept: bool
+    tasks_without_votes: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +66,10 @@ def read_votes(
     require_choice("repeats", repeats, ("count", "first", "last"))
     if isinstance(source, Votes):
         return source if classes is None else in_classes(source, classes)
+    silent = 0
     if isinstance(source, np.ndarray):
-        source = _from_matrix(source)
+        matrix, source = source, _from_matrix(source)
+        silent = len(matrix) - source["task"].n_unique()
     columns = {"task": task_column, "worker": worker_column, "label": label_column}
     table = read_table(source, ROLES, columns=columns, format=format, missing=missing)
     rows = len(table.frame)
@@ -78,7 +82,8 @@ def read_votes(
     labels, codebook = _encode(frame, table, classes)
     kept = repeats == "count"
     repeated = count_repeats(labels) if kept else rows - missing_rows - len(frame)
-    return Votes(labels, codebook, ReadReport(rows, missing_rows, repeated, kept), table.kind)
+    report = ReadReport(rows, missing_rows, repeated, kept, silent)
+    return Votes(labels, codebook, report, table.kind)
 
 
 @dataclass(frozen=True, eq=False)

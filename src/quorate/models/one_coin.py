@@ -47,6 +47,8 @@ class OneCoin(EM):
             raise UsageError(
                 f"low and high must be 0 <= low < high <= 1, not {self.low} and {self.high}."
             )
+        if self.beta is not None and len(self.beta) != 2:
+            raise UsageError(f"beta is the two numbers a and b, not {self.beta!r}.")
         for parameter in self.beta or ():
             require_number("beta", parameter, at_least=np.nextafter(0, 1))
 
