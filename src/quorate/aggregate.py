@@ -16,6 +16,7 @@ from quorate.fit import Progress, fit
 from quorate.io import Votes, find, match, read_answers, read_table, read_votes
 from quorate.kernels import Floats
 from quorate.labels import Codebook
+from quorate.model import STARTS
 from quorate.models import make, method_named
 from quorate.result import Result, load
 
@@ -75,6 +76,7 @@ def aggregate(
     result = fit(
         model, read.labels, codebook=read.codebook, engine=Threads(threads), progress=progress
     )
+    notes += result.notes
     return replace(result, method=method, kind=read.kind, read=read.report, notes=tuple(notes))
 
 
@@ -162,7 +164,7 @@ def _parse_shares(text: str) -> list[float] | dict[str, float]:
 
 def _matrices(option: str, value: str, given: Any, book: Codebook, notes: list[str]) -> Any:
     """``[worker, truth, label]`` from a table, a mapping, or an earlier result."""
-    if isinstance(given, str) and given == "vote":
+    if option == "init" and isinstance(given, str) and given in ("vote", *STARTS):
         return given
     if isinstance(given, (str, Path)) and str(given).endswith(RESULT_SUFFIX):
         given = load(given)

@@ -203,6 +203,7 @@ class Result:
             "steps": [step._asdict() for step in self.steps],
             "converged": self.converged,
             "seconds": self.seconds,
+            "notes": self.notes,
         }
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for part, values in parts.items():
@@ -260,5 +261,6 @@ def _read(archive: zipfile.ZipFile) -> Result:
         codebook=Codebook(names("tasks"), names("workers"), names("classes")),
         seconds=about["seconds"],
         method=about["method"],
+        notes=tuple(about["notes"]),
         **part("answers"),
     )
