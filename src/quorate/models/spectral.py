@@ -98,7 +98,8 @@ def _group_matrices(moments: Moments, model: EM) -> tuple[list[Floats], Floats]:
         from_a = pair[c, b] @ _inverse(pair[a, b])  # Eq. 2a
         from_b = pair[c, a] @ _inverse(pair[b, a])  # Eq. 2b
         m2 = from_a @ pair[a, b] @ from_b.T  # Eq. 2c
-        m3 = np.einsum("abc,ia,jb->ijc", triple.transpose(a, b, c), from_a, from_b, optimize=True)
+        together = triple.transpose(a, b, c)
+        m3 = np.einsum("abc,ia,jb->ijc", together, from_a, from_b, optimize=True)  # Eq. 2d
         whiten, unwhiten = _whitening((m2 + m2.T) / 2)
         whitened = np.einsum("abc,ai,bj,ck->ijk", m3, whiten, whiten, whiten, optimize=True)
         value, vector = power_method(
