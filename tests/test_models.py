@@ -27,6 +27,8 @@ from quorate import DawidSkene, Labels, Majority, OneCoin, fit
 Check = Callable[[Case], None]
 Kind = type[DawidSkene] | type[OneCoin]
 
+SPECTRAL = {"init": "spectral"}
+
 CASES = (
     Case("majority-shared", Majority, lambda p: {"ties": "shared"}),
     Case("majority-first", Majority, lambda p: {"ties": "first"}),
@@ -45,6 +47,9 @@ CASES = (
     Case("dawid-skene-gold", DawidSkene, gold=True),
     Case("dawid-skene-worker-prior", DawidSkene, lambda p: {"worker_prior": p.counts}),
     Case("dawid-skene-init", DawidSkene, lambda p: {"init": p.confusion}),
+    Case("spectral", DawidSkene, lambda p: {**SPECTRAL, "prior": "uniform", "zeros": "skip"}),
+    Case("dawid-skene-spectral", DawidSkene, lambda p: SPECTRAL),
+    Case("dawid-skene-spectral-gold", DawidSkene, lambda p: SPECTRAL, gold=True),
     Case("fast-shared", DawidSkene, lambda p: {"harden": "always", "ties": "shared"}),
     Case("fast-first", DawidSkene, lambda p: {"harden": "always", "ties": "first"}),
     Case("fast-random", DawidSkene, lambda p: {"harden": "always", "ties": "random"}),
@@ -63,6 +68,7 @@ CASES = (
     Case("one-coin-fixed-prior", OneCoin, lambda p: {"prior": p.shares}),
     Case("one-coin-gold", OneCoin, gold=True),
     Case("one-coin-worker-prior", OneCoin, lambda p: {"worker_prior": p.counts}),
+    Case("one-coin-spectral", OneCoin, lambda p: SPECTRAL),
     Case("one-coin-init", OneCoin, lambda p: {"init": p.confusion}),
 )
 

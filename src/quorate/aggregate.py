@@ -28,6 +28,7 @@ from quorate.io import (
 )
 from quorate.kernels import Floats
 from quorate.labels import Codebook
+from quorate.model import STARTS
 from quorate.models import make, method_named
 from quorate.result import Result, load
 
@@ -94,6 +95,7 @@ def aggregate(
     result = fit(
         model, read.labels, codebook=read.codebook, engine=Threads(threads), progress=progress
     )
+    notes += result.notes
     return replace(result, method=method, kind=read.kind, read=read.report, notes=tuple(notes))
 
 
@@ -143,8 +145,8 @@ def _in_codes(options: Mapping[str, Any], book: Codebook, notes: list[str]) -> d
         coded["prior"] = _shares(coded["prior"], book)
     for option, value in (("init", "probability"), ("worker_prior", "count")):
         given = coded.get(option)
-        from_vote = option == "init" and isinstance(given, str) and given == "vote"
-        if given is not None and not from_vote:
+        by_name = option == "init" and isinstance(given, str) and given in ("vote", *STARTS)
+        if given is not None and not by_name:
             coded[option] = _matrices(option, value, given, book, notes)
     return coded
 

@@ -103,9 +103,27 @@ def method_options(command: Command) -> Command:
             click.option("--max-iter", type=int, help="At most so many iterations. [default: 200]"),
             click.option(
                 "--init",
-                metavar="vote|FILE",
-                help="Start from the vote, or from a table of worker, truth, label, probability,"
-                " or from a saved result.",
+                metavar="vote|spectral|FILE",
+                help="Start from the vote, from moments, from a table of worker, truth, label,"
+                " probability, or from a saved result.",
+            ),
+            click.option(
+                "--groups",
+                type=click.Choice(["modulo", "random"]),
+                help="Spectral start: how workers fall into three groups. [default: modulo]",
+            ),
+            click.option(
+                "--floor", type=float, help="Spectral start: least probability. [default: 1e-6]"
+            ),
+            click.option(
+                "--power-restarts",
+                type=int,
+                help="Spectral start: random vectors of the power method. [default: 50]",
+            ),
+            click.option(
+                "--power-iter",
+                type=int,
+                help="Spectral start: iterations of the power method. [default: 50]",
             ),
             click.option(
                 "--switch-at",

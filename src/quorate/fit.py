@@ -67,6 +67,7 @@ def fit(
             if converged or len(steps) == model.max_iter:
                 break
         params = model.estimate(stats, params)
+    note = getattr(params, "note", "")
     posterior, answers, tally = _conclude(model, labels, engine, blocks, params, local)
     return Result(
         model=model,
@@ -79,6 +80,7 @@ def fit(
         tally=tally,
         codebook=codebook or Codebook.numbered(labels),
         seconds=time.perf_counter() - began,
+        notes=(note,) if note else (),
     )
 
 

@@ -79,6 +79,7 @@ class Params(NamedTuple):
     marginals: Floats
     moved: float = np.inf
     hard: bool = False
+    note: str = ""  # what the user should know of how it went
 
     @property
     def prior(self) -> Floats:
@@ -86,7 +87,8 @@ class Params(NamedTuple):
 
 
 class Stats(NamedTuple):
-    """``counts`` has a row (or rows) for each worker; ``classes`` is the posterior's sum."""
+    """``counts`` has a row (or rows) for each worker; ``classes`` is the posterior's sum;
+    ``opening`` is what a start other than the vote gathers in the first pass."""
 
     counts: Floats | Rows
     classes: Floats
@@ -94,6 +96,20 @@ class Stats(NamedTuple):
     log_complete: float = 0.0
     changed: int = 0
     impossible: int = 0
+    opening: Any = 0
+
+
+class Start(NamedTuple):
+    """Where EM can begin other than from the vote: what to gather of each block in the first pass,
+    and how the confusion matrices ``[worker, truth, label]`` follow from the sum; where they do
+    not, why, as a sentence without its full stop."""
+
+    gather: Callable[[Labels, EM], Any]
+    solve: Callable[[Any, EM], Floats | str]
+
+
+# The starts that `init` can name beside the vote.
+STARTS: dict[str, Start] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +131,16 @@ class EM(ABC):
             ``"marginals"``, the sum of the absolute changes of the class shares.
         tol: see ``stop``.
         max_iter: at most so many iterations.
-        init: ``"vote"``, or confusion matrices ``[worker, truth, label]`` to begin from.
+        init: ``"vote"``, ``"spectral"`` (the moments of three groups of workers), or confusion
+            matrices ``[worker, truth, label]`` to begin from.
+        groups: of the spectral start: workers by their code ``"modulo"`` 3, or ``"random"`` by
+            seed.
+        floor: of the spectral start: the least a confusion matrix's entry can be.
+        power_restarts: of the spectral start: random vectors that the power method begins from.
+        power_iter: of the spectral start: iterations of the power method.
         worker_prior: what is known of the workers from before, as counts
             ``[worker, truth, label]`` that are added at every iteration.
-        seed: for ties broken at random.
+        seed: for ties broken at random, and for the spectral start.
     """
 
     params_type: ClassVar[type[Params]] = Params
@@ -137,6 +159,10 @@ class EM(ABC):
     init: str | Floats = "vote"
     worker_prior: Floats | None = None
     seed: int = 0
+    groups: Literal["modulo", "random"] = "modulo"
+    floor: float = 1e-6
+    power_restarts: int = 50
+    power_iter: int = 50
 
     def __post_init__(self) -> None:
         require_choice("zeros", self.zeros, ("exclude", "skip"))
@@ -149,10 +175,14 @@ class EM(ABC):
         require_number("switch_at", self.switch_at, at_least=0)
         require_number("max_iter", self.max_iter, at_least=1)
         require_number("seed", self.seed, at_least=0)
+        require_choice("groups", self.groups, ("modulo", "random"))
+        require_number("floor", self.floor, at_least=1e-12)
+        require_number("power_restarts", self.power_restarts, at_least=1)
+        require_number("power_iter", self.power_iter, at_least=1)
         if isinstance(self.prior, str):
             require_choice("prior", self.prior, ("estimated", "uniform"))
         if isinstance(self.init, str):
-            require_choice("init", self.init, ("vote",))
+            require_choice("init", self.init, ("vote", *STARTS))
 
     @property
     def _prior_smoothing(self) -> float:
@@ -203,10 +233,7 @@ class EM(ABC):
         if isinstance(self.init, str):
             return None
         require_shape("init", self.init, shape)
-        prior = self._prior(np.ones(labels.n_classes))
-        return Params(
-            kernels.log_or(prior), self.skill_from(self.init), prior, hard=self.harden == "always"
-        )
+        return self._start_from(self.init)
 
     def begin(self, block: Labels) -> Floats:
         """The vote, with gold answers in their place."""
@@ -216,7 +243,8 @@ class EM(ABC):
     def sweep(self, block: Labels, params: Params | None, local: Floats) -> tuple[Floats, Stats]:
         """E-step and count; with no parameters yet, the count of the start."""
         if params is None:
-            return local, self._count(block, local)
+            opening = self._start.gather(block, self) if self._start else 0
+            return local, self._count(block, local)._replace(opening=opening)
         posterior, log_evidence = self._e_step(block, params)
         possible = block.heard & (log_evidence > kernels.LOG_ZERO / 2)
         hard = self._harden(block, posterior) if params.hard else posterior
@@ -233,14 +261,20 @@ class EM(ABC):
         return hard, stats
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
+        note = params.note if params else ""
+        if params is None and self._start:
+            found = self._start.solve(stats.opening, self)
+            if not isinstance(found, str):
+                return self._start_from(found)
+            note = f"{found}: it began from the vote instead."
         marginals = stats.classes / stats.classes.sum()
         log_prior = kernels.log_or(self._prior(stats.classes))
         skill = self.learn(dense(stats.counts), self.worker_prior)
         if params is None:
-            return Params(log_prior, skill, marginals, hard=self.harden == "always")
+            return Params(log_prior, skill, marginals, hard=self.harden == "always", note=note)
         moved = float(np.abs(marginals - params.marginals).sum())
         settled = self.harden == "settled" and params.moved < self.switch_at
-        return Params(log_prior, skill, marginals, moved, params.hard or settled)
+        return Params(log_prior, skill, marginals, moved, params.hard or settled, note)
 
     def progress(self, stats: Stats, params: Params) -> Step:
         evidence = stats.log_complete if params.hard else stats.log_likelihood
@@ -275,6 +309,16 @@ class EM(ABC):
     def newcomer(self, stats: Stats, params: Params) -> Params:
         average = self.learn(self.pool(dense(stats.counts)), None)
         return params._replace(skill=np.concatenate([params.skill, average]))
+
+    @property
+    def _start(self) -> Start | None:
+        return STARTS.get(self.init) if isinstance(self.init, str) else None
+
+    def _start_from(self, confusion: Floats) -> Params:
+        prior = self._prior(np.ones(confusion.shape[1]))
+        return Params(
+            kernels.log_or(prior), self.skill_from(confusion), prior, hard=self.harden == "always"
+        )
 
     def _e_step(self, block: Labels, params: Params) -> tuple[Floats, Floats]:
         log_joint = self.log_joint(block, params)

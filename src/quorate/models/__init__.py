@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from quorate.errors import UsageError
-from quorate.model import Model
+from quorate.model import STARTS, Model, Start
+from quorate.models import spectral
 from quorate.models.dawid_skene import DawidSkene
 from quorate.models.majority import Majority
 from quorate.models.one_coin import OneCoin
@@ -23,6 +24,8 @@ __all__ = [
     "method_named",
     "methods",
 ]
+
+STARTS["spectral"] = Start(spectral.gather, spectral.solve)
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ _DAWID_SKENE = (
 _FAST = (
     "Sinha, Rao and Balasubramanian, Fast Dawid-Skene: A Fast Vote Aggregation Scheme for"
     " Sentiment Classification (2018)"
+)
+_SPECTRAL = (
+    "Zhang, Chen, Zhou and Jordan, Spectral Methods Meet EM: A Provably Optimal Algorithm for"
+    " Crowdsourcing (2014)"
 )
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
@@ -75,6 +82,13 @@ METHODS: Mapping[str, Method] = {
             _FAST,
             DawidSkene,
             {"harden": "settled"},
+        ),
+        Method(
+            "spectral",
+            "Dawid-Skene from confusion matrices found by moments, with even classes.",
+            _SPECTRAL,
+            DawidSkene,
+            {"harden": "never", "init": "spectral", "prior": "uniform", "zeros": "skip"},
         ),
         Method(
             "one-coin",
