@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from quorate.errors import UsageError
@@ -30,13 +30,14 @@ STARTS["spectral"] = Start(spectral.gather, spectral.solve)
 
 @dataclass(frozen=True)
 class Method:
-    """A model with the settings that give it its name."""
+    """A model with the settings that give it its name, and the defaults that go with them."""
 
     name: str
     summary: str
     paper: str
     model: type[Any]
     settings: Mapping[str, Any]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -88,7 +89,8 @@ METHODS: Mapping[str, Method] = {
             "Dawid-Skene from confusion matrices found by moments, with even classes.",
             _SPECTRAL,
             DawidSkene,
-            {"harden": "never", "init": "spectral", "prior": "uniform", "zeros": "skip"},
+            {"harden": "never", "init": "spectral"},
+            {"prior": "uniform", "zeros": "skip"},
         ),
         Method(
             "one-coin",
@@ -124,7 +126,7 @@ def make(name: str, **options: Any) -> Model:
                 f"{name} has no option {option!r}: its options are {', '.join(method.options)}."
             )
     build: Callable[..., Model] = method.model
-    return build(**method.settings, **options)
+    return build(**method.settings, **{**method.defaults, **options})
 
 
 def methods() -> list[Method]:
