@@ -16,7 +16,7 @@ from quorate.fit import Progress, fit
 from quorate.io import Votes, find, match, read_answers, read_table, read_votes
 from quorate.kernels import Floats
 from quorate.labels import Codebook
-from quorate.models import make, method_named
+from quorate.models import Ordered, make, method_named
 from quorate.result import Result, load
 
 RESULT_SUFFIX = ".quorate"
@@ -27,6 +27,7 @@ def aggregate(
     method: str = "dawid-skene",
     *,
     gold: Any = None,
+    ordered: bool | Sequence[Any] = False,
     threads: int | None = None,
     progress: Progress | None = None,
     task_column: str | None = None,
@@ -45,7 +46,9 @@ def aggregate(
     `task_column`, `worker_column` and `label_column` say otherwise. A worker's repeated answers to
     a task all count, or only the first or last with `repeats`. Cells in `missing` are missing.
 
-    `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed. The
+    `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
+    `ordered` says that classes have an order: True for that in which they sort, or a list of them.
+    The method then runs on each threshold between them: see `quorate.Ordered`. The
     other `options` are the method's: see `quorate.methods()`. Where they concern workers or
     classes they may be given by name: `prior` as a mapping of class to share; `init` (values are
     of `probability`) and `worker_prior` (of `count`) as a table of worker, truth, label and value,
@@ -69,9 +72,13 @@ def aggregate(
     notes: list[str] = []
     if gold is not None:
         read = _with_gold(read, gold, notes)
+    if not isinstance(ordered, bool):
+        read = _in_order(read, ordered)
     if read.labels.n_classes == 1:
         notes.append(f"All votes say {read.codebook.classes[0]!r}: there is nothing to decide.")
     model = make(method, **_in_codes(options, read.codebook, notes))
+    if ordered is not False:
+        model, method = Ordered(model), f"{method}, ordered"
     result = fit(
         model, read.labels, codebook=read.codebook, engine=Threads(threads), progress=progress
     )
@@ -113,6 +120,22 @@ def _with_classes(votes: Votes, names: pl.Series) -> Votes:
     return replace(
         votes,
         labels=votes.labels.with_classes(code, len(classes)),
+        codebook=replace(votes.codebook, classes=classes),
+    )
+
+
+def _in_order(votes: Votes, names: Sequence[Any]) -> Votes:
+    """The votes with classes in the order of their names."""
+    known = votes.codebook.classes
+    classes = pl.Series(known.name, list(names), strict=False)
+    if classes.cast(pl.String).n_unique() < len(classes):
+        raise UsageError(f"ordered names a class more than once: {', '.join(map(str, names))}.")
+    code = match(known, classes, "The votes have the class")
+    if classes.dtype != known.dtype:
+        classes = classes.cast(known.dtype)
+    return replace(
+        votes,
+        labels=votes.labels.with_classes(code.to_numpy(), len(classes)),
         codebook=replace(votes.codebook, classes=classes),
     )
 

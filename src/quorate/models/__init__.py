@@ -9,16 +9,24 @@ from typing import Any
 from quorate.errors import UsageError
 from quorate.model import Model
 from quorate.models.dawid_skene import DawidSkene
+from quorate.models.eigen_ratio import EigenRatio
+from quorate.models.kos import Kos
 from quorate.models.majority import Majority
 from quorate.models.one_coin import OneCoin
+from quorate.models.ordered import Ordered
+from quorate.models.svd import GhoshSVD
 
 __all__ = [
     "METHODS",
     "MODELS",
     "DawidSkene",
+    "EigenRatio",
+    "GhoshSVD",
+    "Kos",
     "Majority",
     "Method",
     "OneCoin",
+    "Ordered",
     "make",
     "method_named",
     "methods",
@@ -48,6 +56,15 @@ _DAWID_SKENE = (
 _FAST = (
     "Sinha, Rao and Balasubramanian, Fast Dawid-Skene: A Fast Vote Aggregation Scheme for"
     " Sentiment Classification (2018)"
+)
+_GHOSH = (
+    "Ghosh, Kale and McAfee, Who Moderates the Moderators? Crowdsourcing Abuse Detection in"
+    " User-Generated Content (2011)"
+)
+_DALVI = "Dalvi, Dasgupta, Kumar and Rastogi, Aggregating Crowdsourced Binary Ratings (2013)"
+_KARGER = (
+    "Karger, Oh and Shah, Iterative Learning for Reliable Crowdsourcing Systems (2011), and"
+    " Efficient Crowdsourcing for Multi-class Labeling (2013)"
 )
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
@@ -83,11 +100,36 @@ METHODS: Mapping[str, Method] = {
             OneCoin,
             {"harden": "never"},
         ),
+        Method(
+            "ghosh-svd",
+            "Two classes: the sign of the votes' leading singular vector.",
+            _GHOSH,
+            GhoshSVD,
+            {},
+        ),
+        Method(
+            "eigen-ratio",
+            "Two classes: votes weighted by a ratio of eigenvectors.",
+            _DALVI,
+            EigenRatio,
+            {},
+        ),
+        Method(
+            "kos",
+            "Messages between tasks and workers; a question for each threshold between classes.",
+            _KARGER,
+            Kos,
+            {},
+        ),
     )
 }
 
 
-MODELS: Mapping[str, type[Any]] = {m.model.__name__: m.model for m in METHODS.values()}
+# Every kind of model there is, by its name in a saved result.
+MODELS: Mapping[str, type[Any]] = {
+    "Ordered": Ordered,
+    **{method.model.__name__: method.model for method in METHODS.values()},
+}
 
 
 def method_named(name: str) -> Method:
