@@ -29,6 +29,8 @@ def messages(votes: Votes, gold: Mapping[int, int], iterations: int) -> Matrix:
         for e, (task, _, _) in enumerate(edges):
             to_worker.append(sum(edges[f][2] * to_task[f] for f in of_task[task] if f != e))
         unit = math.sqrt(sum(x**2 for x in to_worker) / len(edges)) or 1.0
+        if sum(edge[2] * x for edge, x in zip(edges, to_worker, strict=True)) < 0:
+            unit = -unit  # the crowd is better than chance
         to_task = []
         for e, (_, worker, _) in enumerate(edges):
             others = [f for f, edge in enumerate(edges) if edge[1] == worker and f != e]

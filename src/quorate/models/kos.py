@@ -8,7 +8,9 @@ A task tells each of its workers what the others make of it, and a worker tells 
 worker's other tasks make of the worker. With a label's sign ``a`` (+1 for the second class, -1 for
 the first), the task's message x and the worker's message y belong to the label. A sweep holds its
 block's x; what one block has to know of another is a worker's sum of ``a * x``, which is all that
-is learned: the message of a worker to a task is that sum less the task's own part in it.
+is learned: the message of a worker to a task is that sum less the task's own part in it. Messages
+begin around one, for the crowd is taken to be better than chance; where a few votes and much noise
+turn it the other way, so that the sums add up to less than zero, all messages change their sign.
 
 `variant="centred-svd"` answers each question by the sign of a leading singular vector instead: that
 of the matrix of signs ``[task, worker]``, less the mean of each column (over all tasks, also those
@@ -164,11 +166,11 @@ class Messages:
         swept = Local(message, score, kernels.task_sums(block.indptr, np.abs(signed)))
         return swept, Stats(
             total=block.crowd.scatter(sign * message),
-            square=float(message @ message),
-            overlap=0.0 if local is None else float(message @ local.message),
+            square=float(np.square(message).sum()),
+            overlap=0.0 if local is None else float((message * local.message).sum()),
             labels=block.n_labels,
             score_size=float(np.abs(score).sum()),
-            score_square=float(score @ score),
+            score_square=float(np.square(score).sum()),
             tasks=int((block.n_said > 0).sum()),
         )
 
@@ -184,9 +186,11 @@ class Messages:
         return said * params.scale
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
-        scale = np.sqrt(stats.labels / stats.square) if stats.square > 0 else 0.0
-        sharpness = sharpness_of(stats.score_size, stats.score_square, stats.tasks)
         assert isinstance(stats.total, np.ndarray)
+        scale = np.sqrt(stats.labels / stats.square) if stats.square > 0 else 0.0
+        if stats.total.sum() < 0:
+            scale = -scale
+        sharpness = sharpness_of(stats.score_size, stats.score_square, stats.tasks)
         return Params(stats.total, float(scale), stats.square, sharpness)
 
     def progress(self, stats: Stats, params: Params) -> Step:

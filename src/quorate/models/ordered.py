@@ -98,26 +98,18 @@ class ByThreshold(ABC):
         """How likely each label is above each threshold, given the truth's side of it, made
         monotone and differenced as the beliefs are. A truth that was never met has no row."""
         matrices = self._each("confusion", len(params) + 1, params)
-        if not matrices or matrices[0] is None:
-            return None
-        side = _sides(len(params) + 1)
-        by_truth = [matrix[:, side[:, t]] for t, matrix in enumerate(matrices)]
-        above = np.stack([matrix[:, :, 1] for matrix in by_truth], axis=-1)
-        met = np.all([matrix.any(axis=2) for matrix in by_truth], axis=0)
-        confusion: Floats = classes_from(monotone(above)) * met[:, :, None]
-        return confusion
+        return _confusion_from(matrices) if matrices and matrices[0] is not None else None
 
     def history(self, stats: Thresholds, params: Thresholds) -> Floats | None:
-        """The labels given to tasks of each truth, spread as the confusion matrices have it."""
+        """The labels given to tasks of each truth, spread as confusion matrices would have it."""
         counts = self._each("history", len(params) + 1, stats, params)
-        confusion = self.confusion(params)
-        if confusion is None or counts[0] is None:
+        if not counts or counts[0] is None:
             return None
         given = counts[0].sum(axis=(1, 2))
         met_above = np.stack([count[:, 1].sum(axis=1) for count in counts], axis=-1)
-        met = np.diff(monotone(met_above), prepend=given[:, None], append=0.0, axis=1)
-        spread: Floats = np.maximum(-met, 0.0)[:, :, None] * confusion
-        return spread
+        met = -np.diff(monotone(met_above), prepend=given[:, None], append=0.0, axis=1)
+        history: Floats = np.maximum(met, 0.0)[:, :, None] * _confusion_from(counts)
+        return history
 
     def _each(self, method: str, n_classes: int, *columns: Sequence[Any]) -> Thresholds:
         """What the thresholds' models say, each of its own arguments."""
@@ -183,6 +175,17 @@ def _narrowed(model: Any, threshold: int, n_classes: int) -> Model:
 def _sides(n_classes: int) -> Any:
     """``[class, threshold]``: 1 where the class is above the threshold."""
     return (np.arange(n_classes)[:, None] > np.arange(n_classes - 1)).astype(np.int64)
+
+
+def _confusion_from(thresholds: Sequence[Floats]) -> Floats:
+    """``[worker, truth, label]`` from each threshold's counts (or shares) in two classes."""
+    side = _sides(len(thresholds) + 1)
+    by_truth = np.stack([two[:, side[:, t]] for t, two in enumerate(thresholds)], axis=2)
+    total = by_truth.sum(axis=3)
+    above = by_truth[..., 1] / np.where(total > 0, total, 1)
+    met = np.all(total > 0, axis=2)
+    confusion: Floats = classes_from(monotone(above)) * met[:, :, None]
+    return confusion
 
 
 def _or_nones(params: Thresholds | None, n: int) -> Thresholds:

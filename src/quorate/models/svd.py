@@ -101,7 +101,7 @@ class SpectralVote(ABC):
         if params is None:
             return None, self.gather(block)
         score = _score(block, params)[block.n_said > 0]
-        return None, Stats(float(np.abs(score).sum()), float((score**2).sum()), len(score))
+        return None, Stats(float(np.abs(score).sum()), float(np.square(score).sum()), len(score))
 
     def estimate(self, stats: Any, params: Params | None) -> Params:
         if params is None:
