@@ -153,10 +153,13 @@ def test_a_saved_result_predicts_the_same(method: str, tmp_path: Path) -> None:
         ("kos", {"variant": "centred-svd"}, "trec", 51.96),
         ("kos", {"variant": "centred-svd"}, "dog", 31.72),
         ("kos", {"variant": "centred-svd"}, "web", 42.93),
+        ("kos", {"variant": "centred-svd"}, "temp", 6.28),
     ],
 )
 def test_error(data: Path, method: str, options: Any, name: str, percent: float) -> None:
-    """Zhang, Chen, Zhou and Jordan, "Spectral Methods meet EM" (2014), Table 2."""
+    """Zhang, Chen, Zhou and Jordan, "Spectral Methods meet EM" (2014), Table 2; and, of temp, Ma,
+    Olshevsky, Szepesvari and Saligrama, "Gradient Descent for Sparse Rank-One Matrix Completion
+    for Crowd-Sourced Aggregation of Sparsely Interacting Workers" (2018), Table 1."""
     assert error_of(data, name, method, **options) == pytest.approx(percent, abs=0.01)
 
 

@@ -41,10 +41,12 @@ def run(n_tasks: int, seed: int, output: str | None, console: Console) -> None:
     errors = Table(box=None, pad_edge=False)
     for column in ("method", "wrong labels", "iterations"):
         errors.add_column(column, justify="left" if column == "method" else "right")
-    for method in METHODS:
-        result = fit(make(method), crowd.labels, codebook=codebook)
+    for method in METHODS.values():
+        if method.two_classes_only:
+            continue
+        result = fit(make(method.name), crowd.labels, codebook=codebook)
         error = metrics.error(result.posterior, crowd.truth)
-        errors.add_row(method, f"{error:.1%}", str(result.iterations))
+        errors.add_row(method.name, f"{error:.1%}", str(result.iterations))
     console.print(errors)
 
     result = fit(make("dawid-skene"), crowd.labels, codebook=codebook)

@@ -48,6 +48,10 @@ class Method:
         """What the method can be told, beyond what makes it what it is."""
         return tuple(f.name for f in fields(self.model) if f.name not in self.settings)
 
+    @property
+    def two_classes_only(self) -> bool:
+        return getattr(self.model, "two_classes_only", False)
+
 
 _DAWID_SKENE = (
     "Dawid and Skene, Maximum Likelihood Estimation of Observer Error-Rates Using the EM"

@@ -62,10 +62,10 @@ class Kos(ByThreshold):
 
     Examples:
         >>> import quorate
-        >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
-        >>> labels = quorate.Labels.from_codes(task, worker, label)
-        >>> quorate.fit(quorate.Kos(), labels).answers
-        array([0, 1], dtype=int32)
+        >>> crowd = quorate.simulate(np.full((10, 2, 2), [[0.9, 0.1], [0.1, 0.9]]), 100, 5)
+        >>> result = quorate.fit(quorate.Kos(), crowd.labels)
+        >>> result.converged, int((result.answers != crowd.truth).sum())
+        (True, 0)
     """
 
     variant: Literal["messages", "centred-svd"] = "messages"

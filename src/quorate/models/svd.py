@@ -69,6 +69,7 @@ class SpectralVote(ABC):
     """
 
     method: ClassVar[str]
+    two_classes_only: ClassVar[bool] = True
     params_type: ClassVar[type[Params]] = Params
     stats_type: ClassVar[type[Stats]] = Stats
 
