@@ -92,6 +92,22 @@ def test_an_order_that_does_not_fit_is_said(order: list[str], says: str) -> None
         quorate.aggregate(VOTES, ordered=order)
 
 
+@pytest.mark.parametrize("kind", [int, bool])
+def test_an_order_in_text_is_of_the_classes_type(kind: type) -> None:
+    votes = [(task, worker, kind(grade != "low")) for task, worker, grade in VOTES]
+    names = [str(kind(1)).lower(), str(kind(0)).lower()]
+    result = quorate.aggregate(votes, "majority", ordered=names)
+    assert result.classes == [kind(1), kind(0)]
+
+
+def test_an_order_in_text_may_have_a_number_that_nobody_named() -> None:
+    votes = [(task, worker, GRADES.index(grade)) for task, worker, grade in VOTES]
+    result = quorate.aggregate(votes, "majority", ordered=["3", "2", "1", "0"])
+    assert result.classes == [3, 2, 1, 0]
+    with pytest.raises(quorate.UsageError, match="a class that the votes do not have"):
+        quorate.aggregate(votes, "majority", ordered=["none", "2", "1", "0"])
+
+
 def test_known_answers_hold() -> None:
     result = quorate.aggregate(
         VOTES, "dawid-skene", ordered=GRADES, gold={"t0": "high", "t2": "mid"}, smoothing=0.1

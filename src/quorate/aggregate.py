@@ -132,12 +132,23 @@ def _in_order(votes: Votes, names: Sequence[Any]) -> Votes:
         raise UsageError(f"ordered names a class more than once: {', '.join(map(str, names))}.")
     code = match(known, classes, "The votes have the class")
     if classes.dtype != known.dtype:
-        classes = classes.cast(known.dtype)
+        classes = _typed_like(known, classes)
     return replace(
         votes,
         labels=votes.labels.with_classes(code.to_numpy(), len(classes)),
         codebook=replace(votes.codebook, classes=classes),
     )
+
+
+def _typed_like(known: pl.Series, names: pl.Series) -> pl.Series:
+    """The names, which the known ones are among, in the type of the known."""
+    if len(names) == len(known):
+        return known.gather(match(names, known, "The order has the class"))
+    typed = names.cast(known.dtype, strict=False) if known.dtype.is_numeric() else None
+    if typed is None or typed.null_count():
+        shown = ", ".join(map(str, known))
+        raise UsageError(f"ordered names a class that the votes do not have: they have {shown}.")
+    return typed
 
 
 def _in_codes(options: Mapping[str, Any], book: Codebook, notes: list[str]) -> dict[str, Any]:
