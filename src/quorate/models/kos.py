@@ -129,12 +129,10 @@ class Stats(NamedTuple):
 
 
 class Local(NamedTuple):
-    """Of each label the task's message to the worker; of each task the score, and the sum of the
-    sizes of the messages it is made of."""
+    """Of each label ``a * x``, the task's message to the worker, signed; of each task the score."""
 
     message: Floats
     score: Floats
-    weight: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,30 +158,29 @@ class Messages:
         self, block: Labels, params: Params | None, local: Local | None
     ) -> tuple[Local, Stats]:
         sign = signs(block)
-        signed = sign * self._from_workers(block, sign, params, local)
-        score = kernels.task_sums(block.indptr, signed)
-        message = np.repeat(score, block.n_said) - signed  # x: what the others make of the task
-        swept = Local(message, score, kernels.task_sums(block.indptr, np.abs(signed)))
-        return swept, Stats(
-            total=block.crowd.scatter(sign * message),
-            square=float(np.square(message).sum()),
-            overlap=0.0 if local is None else float((message * local.message).sum()),
+        said = self._from_workers(block, params, local)
+        score = kernels.task_sums(block.indptr, sign * said)
+        message = np.repeat(score, block.n_said)
+        message *= sign
+        message -= said  # a x: what the others make of the task, and whether the worker says so
+        return Local(message, score), Stats(
+            total=block.crowd.scatter(message),
+            square=_product(message, message),
+            overlap=0.0 if local is None else _product(message, local.message),
             labels=block.n_labels,
             score_size=float(np.abs(score).sum()),
-            score_square=float(np.square(score).sum()),
+            score_square=_product(score, score),
             tasks=int((block.n_said > 0).sum()),
         )
 
-    def _from_workers(
-        self, block: Labels, sign: Floats, params: Params | None, local: Local | None
-    ) -> Floats:
+    def _from_workers(self, block: Labels, params: Params | None, local: Local | None) -> Floats:
         """y: what the worker's other tasks make of the worker; all of them for a new task."""
         if params is None:
             return 1 + self.noise * _normal(block, self.seed)
-        said = params.total[block.worker]
+        said: Floats = (params.scale * params.total)[block.worker]
         if local is not None:
-            said = said - sign * local.message
-        return said * params.scale
+            said -= params.scale * local.message
+        return said
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
         assert isinstance(stats.total, np.ndarray)
@@ -202,7 +199,9 @@ class Messages:
         return steps[-1].moved <= self.tol
 
     def posterior(self, block: Labels, params: Params, local: Local) -> Floats:
-        return belief_from(block, params.sharpness * local.score, local.weight == 0)
+        said = signs(block) * np.repeat(local.score, block.n_said) - local.message
+        silent = kernels.task_sums(block.indptr, np.abs(said)) == 0
+        return belief_from(block, params.sharpness * local.score, silent)
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
         return params._replace(total=np.append(params.total, params.total.mean()))
@@ -212,6 +211,11 @@ class Messages:
 
     def history(self, stats: Stats, params: Params) -> None:
         return None
+
+
+def _product(one: Floats, other: Floats) -> float:
+    """By one core, in one order: the threads sweep blocks."""
+    return float(np.einsum("i,i->", one, other))
 
 
 def _normal(block: Labels, seed: int) -> Floats:

@@ -168,7 +168,7 @@ def require_two_classes(method: str, labels: Labels) -> None:
 
 def signs(block: Labels) -> Floats:
     """For each label +1 if it names the second class, -1 if the first."""
-    return 2 * block.label.astype(np.float64) - 1
+    return np.array([-1.0, 1.0])[block.label]
 
 
 def vote_matrix(block: Labels, value: Floats) -> csr_array:
