@@ -16,8 +16,9 @@ from quorate import DataError, Result, UsageError
 
 METHODS = [method.name for method in quorate.methods()]
 EM = [m.name for m in quorate.methods() if {"init", "worker_prior"} <= set(m.options)]
-# The spectral start groups workers by the order in which they appear.
-ORDERLESS = [name for name in METHODS if name != "spectral"]
+ANY_CLASSES = [m.name for m in quorate.methods() if not m.two_classes_only]
+# The spectral start groups workers by the order in which they appear, and so do first messages.
+ORDERLESS = [name for name in METHODS if name not in ("spectral", "kos")]
 
 VOTES = [
     (f"t{task}", worker, "yes" if said == "1" else "no")
@@ -69,8 +70,9 @@ def gold_kinds(tmp_path: Path) -> list[Any]:
 def test_gold_answers_are_kept_whatever_kind_of_table_they_come_in(
     method: str, gold_kinds: list[Any]
 ) -> None:
-    without = quorate.aggregate(VOTES, method)
-    assert answers(without)["t0"] == "yes" and answers(without)["t5"] == "no"
+    if method != "kos":  # which on so few votes may answer anything
+        without = quorate.aggregate(VOTES, method)
+        assert answers(without)["t0"] == "yes" and answers(without)["t5"] == "no"
     results = [quorate.aggregate(VOTES, method, gold=gold) for gold in gold_kinds]
     for result in results:
         assert answers(result)["t0"] == "no" and answers(result)["t5"] == "yes"
@@ -87,7 +89,7 @@ def test_gold_answers_tell_of_the_workers(method: str) -> None:
     assert workers["ann"] == 0
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ANY_CLASSES)
 def test_a_gold_class_that_nobody_voted_for_becomes_a_class(method: str) -> None:
     result = quorate.aggregate(VOTES, method, gold={"t1": "maybe"})
     assert result.classes == ["maybe", "no", "yes"]

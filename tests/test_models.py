@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,14 +20,90 @@ from tests.checks import (
     problems,
     random_problem,
 )
-from tests.naive.majority import Votes
+from tests.naive.dawid_skene import dawid_skene
+from tests.naive.kos import kos, messages
+from tests.naive.majority import Votes, vote_shares
+from tests.naive.ordered import Matrix, ordered
+from tests.naive.spectral_vote import centred_svd, eigen_ratio, ghosh_svd
 
-from quorate import DawidSkene, Labels, Majority, OneCoin, fit
+from quorate import (
+    DawidSkene,
+    EigenRatio,
+    GhoshSVD,
+    Kos,
+    Labels,
+    Majority,
+    OneCoin,
+    Ordered,
+    fit,
+)
 
 Check = Callable[[Case], None]
 Kind = type[DawidSkene] | type[OneCoin]
 
 SPECTRAL = {"init": "spectral"}
+Known = Mapping[int, int]
+
+
+def slow_ghosh(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    return ghosh_svd(problem.votes, problem.n_workers, gold)
+
+
+def slow_ratio_of_vectors(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    return eigen_ratio(problem.votes, problem.n_workers, gold, "ratio-of-eigenvectors")
+
+
+def slow_vectors_of_ratio(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    return eigen_ratio(problem.votes, problem.n_workers, gold, "eigenvectors-of-ratio")
+
+
+def slow_kos(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    def ask(votes: Votes, known: Known) -> Matrix:
+        return messages(votes, known, iterations)
+
+    return kos(problem.votes, problem.n_classes, gold, ask)
+
+
+def slow_centred(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    def ask(votes: Votes, known: Known) -> Matrix:
+        return centred_svd(votes, problem.n_workers, known)
+
+    return kos(problem.votes, problem.n_classes, gold, ask)
+
+
+def slow_ordered_vote(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    def ask(votes: Votes, known: Known) -> Matrix:
+        return vote_shares(votes, 2, known)
+
+    return ordered(problem.votes, problem.n_classes, gold, ask)
+
+
+def slow_ordered_ghosh(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    def ask(votes: Votes, known: Known) -> Matrix:
+        return ghosh_svd(votes, problem.n_workers, known)
+
+    return ordered(problem.votes, problem.n_classes, gold, ask)
+
+
+def slow_ordered_dawid_skene(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    def ask(votes: Votes, known: Known) -> Matrix:
+        options = {"smoothing": 0.3, "gold": known}
+        return dawid_skene(votes, problem.n_workers, 2, iterations, **options).posterior
+
+    return ordered(problem.votes, problem.n_classes, gold, ask)
+
+
+def ordered_vote(**options: Any) -> Ordered:
+    return Ordered(Majority(**options))
+
+
+def ordered_ghosh(**options: Any) -> Ordered:
+    return Ordered(GhoshSVD(**options))
+
+
+def ordered_ds(**options: Any) -> Ordered:
+    return Ordered(DawidSkene(smoothing=0.3, **options))
+
 
 CASES = (
     Case("majority-shared", Majority, lambda p: {"ties": "shared"}),
@@ -70,6 +146,32 @@ CASES = (
     Case("one-coin-worker-prior", OneCoin, lambda p: {"worker_prior": p.counts}),
     Case("one-coin-spectral", OneCoin, lambda p: SPECTRAL),
     Case("one-coin-init", OneCoin, lambda p: {"init": p.confusion}),
+    Case("ghosh-svd", GhoshSVD, slow=slow_ghosh, max_classes=2),
+    Case("ghosh-svd-gold", GhoshSVD, gold=True, slow=slow_ghosh, max_classes=2),
+    Case("eigen-ratio", EigenRatio, slow=slow_vectors_of_ratio, max_classes=2),
+    Case("eigen-ratio-gold", EigenRatio, gold=True, slow=slow_vectors_of_ratio, max_classes=2),
+    Case(
+        "eigen-ratio-first",
+        EigenRatio,
+        lambda p: {"variant": "ratio-of-eigenvectors"},
+        slow=slow_ratio_of_vectors,
+        max_classes=2,
+    ),
+    Case("kos", Kos, ordered=True, noisy=True),
+    Case("kos-two-classes", Kos, noisy=True, max_classes=2),
+    Case("kos-no-noise", Kos, lambda p: {"noise": 0.0}, slow=slow_kos, ordered=True),
+    Case("kos-no-noise-two", Kos, lambda p: {"noise": 0.0}, slow=slow_kos, max_classes=2),
+    Case("kos-gold", Kos, lambda p: {"noise": 0.0}, gold=True, slow=slow_kos, ordered=True),
+    Case(
+        "kos-centred-svd",
+        Kos,
+        lambda p: {"variant": "centred-svd"},
+        slow=slow_centred,
+        ordered=True,
+    ),
+    Case("ordered-vote", ordered_vote, gold=True, slow=slow_ordered_vote, ordered=True),
+    Case("ordered-ghosh-svd", ordered_ghosh, gold=True, slow=slow_ordered_ghosh, ordered=True),
+    Case("ordered-dawid-skene", ordered_ds, gold=True, slow=slow_ordered_dawid_skene, ordered=True),
 )
 
 

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from quorate.fit import fit
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
-    from quorate.models import DawidSkene, Majority, OneCoin, methods
+    from quorate.models import (
+        DawidSkene,
+        EigenRatio,
+        GhoshSVD,
+        Kos,
+        Majority,
+        OneCoin,
+        Ordered,
+        methods,
+    )
     from quorate.result import Result, load
     from quorate.simulate import simulate
 
@@ -32,9 +41,13 @@ _HOMES = {
     "Codebook": "quorate.labels",
     "DataError": "quorate.errors",
     "DawidSkene": "quorate.models",
+    "EigenRatio": "quorate.models",
+    "GhoshSVD": "quorate.models",
+    "Kos": "quorate.models",
     "Labels": "quorate.labels",
     "Majority": "quorate.models",
     "OneCoin": "quorate.models",
+    "Ordered": "quorate.models",
     "QuorateError": "quorate.errors",
     "Result": "quorate.result",
     "UsageError": "quorate.errors",
@@ -49,9 +62,13 @@ __all__ = [
     "Codebook",
     "DataError",
     "DawidSkene",
+    "EigenRatio",
+    "GhoshSVD",
+    "Kos",
     "Labels",
     "Majority",
     "OneCoin",
+    "Ordered",
     "QuorateError",
     "Result",
     "UsageError",

@@ -29,7 +29,7 @@ from quorate.io import (
 from quorate.kernels import Floats
 from quorate.labels import Codebook
 from quorate.model import STARTS
-from quorate.models import make, method_named
+from quorate.models import Ordered, make, method_named
 from quorate.result import Result, load
 
 RESULT_SUFFIX = ".quorate"
@@ -40,6 +40,7 @@ def aggregate(
     method: str = "dawid-skene",
     *,
     gold: Any = None,
+    ordered: bool | Sequence[Any] = False,
     threads: int | None = None,
     progress: Progress | None = None,
     task_column: str | None = None,
@@ -58,7 +59,9 @@ def aggregate(
     `task_column`, `worker_column` and `label_column` say otherwise. A worker's repeated answers to
     a task all count, or only the first or last with `repeats`. Cells in `missing` are missing.
 
-    `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed. The
+    `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
+    `ordered` says that classes have an order: True for that in which they sort, or a list of them.
+    The method then runs on each threshold between them: see `quorate.Ordered`. The
     other `options` are the method's: see `quorate.methods()`. Where they concern workers or
     classes they may be given by name: `prior` as a mapping of class to share; `init` (values are
     of `probability`) and `worker_prior` (of `count`) as a table of worker, truth, label and value,
@@ -88,10 +91,14 @@ def aggregate(
     if gold is not None:
         columns = {"task": task_column, "label": label_column}
         read = _with_gold(read, read_answers(gold, columns=columns, missing=missing), notes)
+    if not isinstance(ordered, bool):
+        read = _classes_in_order(read, ordered)
     if read.labels.n_classes == 1:
         only = shown(read.codebook.classes[0])
         notes.append(f"All votes say {only}: there is nothing to decide.")
     model = make(method, **_in_codes(options, read.codebook, notes))
+    if ordered is not False:
+        model, method = Ordered(model), f"{method}, ordered"
     result = fit(
         model, read.labels, codebook=read.codebook, engine=Threads(threads), progress=progress
     )
@@ -136,6 +143,28 @@ def _with_classes(votes: Votes, names: pl.Series) -> Votes:
             f" such as {shown(known[0])}."
         )
     return in_classes(votes, pl.concat([known, new.alias(known.name)]).sort())
+
+
+def _classes_in_order(votes: Votes, names: Sequence[Any]) -> Votes:
+    """The votes with classes in the order of their names."""
+    known = votes.codebook.classes
+    classes = pl.Series(known.name, list(names), strict=False)
+    if classes.cast(pl.String).n_unique() < len(classes):
+        raise UsageError(f"ordered names a class more than once: {listed(names)}.")
+    match(known, classes, "The votes have the class")
+    return in_classes(votes, _typed_like(known, classes))
+
+
+def _typed_like(known: pl.Series, names: pl.Series) -> pl.Series:
+    """The names, which the known ones are among, in the type of the known."""
+    if names.dtype == known.dtype:
+        return names
+    if len(names) == len(known):
+        return known.gather(match(names, known, "The order has the class"))
+    typed = names.cast(known.dtype, strict=False) if known.dtype.is_numeric() else None
+    if typed is None or typed.null_count():
+        raise UsageError(f"ordered names a class that the votes do not have: {listed(known, 12)}.")
+    return typed
 
 
 def _in_codes(options: Mapping[str, Any], book: Codebook, notes: list[str]) -> dict[str, Any]:

@@ -141,6 +141,15 @@ def method_options(command: Command) -> Command:
                 metavar="FILE",
                 help="Workers' history: a table of worker, truth, label, count, or a saved result.",
             ),
+            click.option(
+                "--variant",
+                metavar="NAME",
+                help="Of kos: messages, centred-svd; of eigen-ratio: eigenvectors-of-ratio,"
+                " ratio-of-eigenvectors. The first of them is the default.",
+            ),
+            click.option(
+                "--noise", type=float, help="How much kos's first messages vary. [default: 1]"
+            ),
             click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
             click.option(
@@ -163,6 +172,8 @@ def method_options(command: Command) -> Command:
 @click.option("--confusion", metavar="FILE", help="Where the workers' confusion matrices go.")
 @click.option("--save", metavar="FILE.quorate", help="Keep the whole result, for `quorate.load`.")
 @click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
+@click.option("--ordered", is_flag=True, help="The classes have an order: that in which they sort.")
+@click.option("--class-order", metavar="LOW,...,HIGH", help="The classes have this order.")
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
 )
@@ -178,6 +189,8 @@ def aggregate(
     confusion: str | None,
     save: str | None,
     as_json: bool,
+    ordered: bool,
+    class_order: str | None,
     **options: Any,
 ) -> None:
     """Turn VOTES (a file of task, worker, label; - is standard input) into labels.
@@ -197,6 +210,8 @@ def aggregate(
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if "beta" in given:
         given["beta"] = _two_numbers("beta", given["beta"])
+    if ordered or class_order:
+        given["ordered"] = class_order.split(",") if class_order else True
     with _progress_bar() as progress:
         result = run(votes, method, progress=progress, **given)
     with Outputs() as outputs:

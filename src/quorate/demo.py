@@ -11,7 +11,7 @@ from quorate.fit import fit
 from quorate.io import Outputs
 from quorate.kernels import Floats
 from quorate.labels import Codebook
-from quorate.models import METHODS, make
+from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 from quorate.simulate import simulate
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CLASSES = ("bird", "cat", "dog")
 LABELS_PER_TASK = 5
+SHOWN = ("majority", "dawid-skene", "fast-dawid-skene", "hybrid", "one-coin", "spectral")
 
 
 def run(n_tasks: int, seed: int, output: str | None, console: Console) -> None:
@@ -41,7 +42,7 @@ def run(n_tasks: int, seed: int, output: str | None, console: Console) -> None:
     errors = Table(box=None, pad_edge=False)
     for column in ("method", "wrong labels", "iterations"):
         errors.add_column(column, justify="left" if column == "method" else "right")
-    for method in METHODS:
+    for method in SHOWN:
         result = fit(make(method), crowd.labels, codebook=codebook)
         error = metrics.error(result.posterior, crowd.truth)
         errors.add_row(method, f"{error:.1%}", str(result.iterations))

@@ -117,7 +117,30 @@ class Labels:
 
     def with_classes(self, code: Codes, n_classes: int) -> Labels:
         """The same labels, each class under another code."""
-        return replace(self, label=code[self.label], n_classes=n_classes)
+        gold = self.gold
+        if gold is not None:
+            gold = np.where(gold >= 0, code[gold], np.int32(-1))
+        return replace(self, label=code[self.label], n_classes=n_classes, gold=gold)
+
+    def above(self, threshold: int) -> Labels:
+        """The labels of a question with two answers: is the class above the threshold?
+
+        Examples:
+            >>> Labels.from_codes([0, 0, 0], [0, 1, 2], [0, 1, 2]).above(0).label
+            array([0, 1, 1], dtype=int32)
+        """
+        is_above = (np.arange(self.n_classes) > threshold).astype(np.int32)
+        return self.with_classes(is_above, 2)
+
+    @cached_property
+    def thresholds(self) -> tuple[Labels, ...]:
+        """The question of each threshold between ordered classes; kept, for every sweep."""
+        return tuple(self.above(threshold) for threshold in range(self.n_classes - 1))
+
+    @property
+    def n_said(self) -> NDArray[np.integer]:
+        """How many labels each task has."""
+        return np.diff(self.indptr)
 
     @cached_property
     def heard(self) -> NDArray[np.bool_]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -182,11 +182,10 @@ class Result:
             outputs.file(str(path), self.write)
 
     def write(self, file: BinaryIO) -> None:
-        options = {f.name: getattr(self.model, f.name) for f in fields(self.model)}  # type: ignore[arg-type]
         parts = {
-            "options": options,
-            "params": self.params._asdict(),
-            "stats": {k: dense(v) for k, v in self.stats._asdict().items()},
+            "model": self.model,
+            "params": self.params,
+            "stats": dense(self.stats),
             "answers": {
                 "posterior": self.posterior,
                 "answers": self.answers,
@@ -196,7 +195,6 @@ class Result:
         about: dict[str, Any] = {
             "quorate": FORMAT,
             "method": self.method,
-            "model": type(self.model).__name__,
             "steps": [step._asdict() for step in self.steps],
             "converged": self.converged,
             "seconds": self.seconds,
@@ -204,19 +202,32 @@ class Result:
             "notes": self.notes,
         }
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for part, values in parts.items():
-                about[part] = {}
-                for name, value in values.items():
-                    if isinstance(value, np.ndarray):
-                        with archive.open(f"{part}/{name}.npy", "w", force_zip64=True) as entry:
-                            np.lib.format.write_array(entry, value, allow_pickle=False)
-                    else:
-                        about[part][name] = value
+            for part, value in parts.items():
+                about[part] = _put(archive, part, value)
             for name in ("tasks", "workers", "classes"):
                 table = io.BytesIO()
                 getattr(self.codebook, name).alias("name").to_frame().write_parquet(table)
                 archive.writestr(f"names/{name}.parquet", table.getvalue())
             archive.writestr("result.json", json.dumps(about, indent=1, default=np.generic.item))
+
+
+def _put(archive: zipfile.ZipFile, name: str, value: Any) -> Any:
+    """The value as JSON, its arrays as entries of the archive: tuples with names and models are
+    objects, other tuples lists."""
+    if isinstance(value, np.ndarray):
+        with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+            np.lib.format.write_array(entry, value, allow_pickle=False)
+        return {"array": f"{name}.npy"}
+    if is_dataclass(value):
+        options = {f.name: getattr(value, f.name) for f in fields(value)}
+        return {"model_kind": type(value).__name__, **_put(archive, name, options)}
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {key: _put(archive, f"{name}/{key}", part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return [_put(archive, f"{name}/{i}", part) for i, part in enumerate(value)]
+    return value
 
 
 def load(path: str | Path) -> Result:
@@ -237,25 +248,25 @@ def _read(archive: zipfile.ZipFile) -> Result:
     if about["quorate"] != FORMAT:
         raise DataError(f"The result is in format {about['quorate']}; this Quorate reads {FORMAT}.")
 
-    def part(name: str) -> dict[str, Any]:
-        values = dict(about[name])
-        for entry in archive.namelist():
-            folder, _, file = entry.partition("/")
-            if folder == name:
-                with archive.open(entry) as data:
-                    values[file.removesuffix(".npy")] = np.lib.format.read_array(data)
-        return values
+    def get(value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(map(get, value))
+        if not isinstance(value, dict):
+            return value
+        if "array" in value:
+            with archive.open(value["array"]) as data:
+                return np.lib.format.read_array(data)
+        parts = {key: get(part) for key, part in value.items()}
+        return MODELS[parts.pop("model_kind")](**parts) if "model_kind" in parts else parts
 
     def names(which: str) -> pl.Series:
         return pl.read_parquet(archive.read(f"names/{which}.parquet"))["name"]
 
-    kind = MODELS[about["model"]]
-    options = part("options")
-    model: Model = kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()})
+    model = get(about["model"])
     return Result(
         model=model,
-        params=kind.params_type(**part("params")),
-        stats=kind.stats_type(**part("stats")),
+        params=_as(model.params_type, get(about["params"])),
+        stats=_as(model.stats_type, get(about["stats"])),
         steps=tuple(Step(**step) for step in about["steps"]),
         converged=about["converged"],
         codebook=Codebook(names("tasks"), names("workers"), names("classes")),
@@ -263,5 +274,12 @@ def _read(archive: zipfile.ZipFile) -> Result:
         method=about["method"],
         read=None if about["read"] is None else ReadReport(**about["read"]),
         notes=tuple(about["notes"]),
-        **part("answers"),
+        **get(about["answers"]),
     )
+
+
+def _as(kind: Any, value: Any) -> Any:
+    """A tuple with names, or, of a model that is made of models, a tuple of such."""
+    if isinstance(value, dict):
+        return kind(**value)
+    return tuple(_as(kind, part) for part in value)

@@ -10,16 +10,24 @@ from quorate.errors import UsageError
 from quorate.model import STARTS, Model, Start
 from quorate.models import spectral
 from quorate.models.dawid_skene import DawidSkene
+from quorate.models.eigen_ratio import EigenRatio
+from quorate.models.kos import Kos
 from quorate.models.majority import Majority
 from quorate.models.one_coin import OneCoin
+from quorate.models.ordered import Ordered
+from quorate.models.svd import GhoshSVD
 
 __all__ = [
     "METHODS",
     "MODELS",
     "DawidSkene",
+    "EigenRatio",
+    "GhoshSVD",
+    "Kos",
     "Majority",
     "Method",
     "OneCoin",
+    "Ordered",
     "make",
     "method_named",
     "methods",
@@ -44,6 +52,10 @@ class Method:
         """What the method can be told, beyond what makes it what it is."""
         return tuple(f.name for f in fields(self.model) if f.name not in self.settings)
 
+    @property
+    def two_classes_only(self) -> bool:
+        return getattr(self.model, "two_classes_only", False)
+
 
 _DAWID_SKENE = (
     "Dawid and Skene, Maximum Likelihood Estimation of Observer Error-Rates Using the EM"
@@ -56,6 +68,15 @@ _FAST = (
 _SPECTRAL = (
     "Zhang, Chen, Zhou and Jordan, Spectral Methods Meet EM: A Provably Optimal Algorithm for"
     " Crowdsourcing (2014)"
+)
+_GHOSH = (
+    "Ghosh, Kale and McAfee, Who Moderates the Moderators? Crowdsourcing Abuse Detection in"
+    " User-Generated Content (2011)"
+)
+_DALVI = "Dalvi, Dasgupta, Kumar and Rastogi, Aggregating Crowdsourced Binary Ratings (2013)"
+_KARGER = (
+    "Karger, Oh and Shah, Iterative Learning for Reliable Crowdsourcing Systems (2011), and"
+    " Efficient Crowdsourcing for Multi-class Labeling (2013)"
 )
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
@@ -99,11 +120,36 @@ METHODS: Mapping[str, Method] = {
             OneCoin,
             {"harden": "never"},
         ),
+        Method(
+            "ghosh-svd",
+            "Two classes: the sign of the votes' leading singular vector.",
+            _GHOSH,
+            GhoshSVD,
+            {},
+        ),
+        Method(
+            "eigen-ratio",
+            "Two classes: votes weighted by a ratio of eigenvectors.",
+            _DALVI,
+            EigenRatio,
+            {},
+        ),
+        Method(
+            "kos",
+            "Messages between tasks and workers; a question for each threshold between classes.",
+            _KARGER,
+            Kos,
+            {},
+        ),
     )
 }
 
 
-MODELS: Mapping[str, type[Any]] = {m.model.__name__: m.model for m in METHODS.values()}
+# Every kind of model there is, by its name in a saved result.
+MODELS: Mapping[str, type[Any]] = {
+    "Ordered": Ordered,
+    **{method.model.__name__: method.model for method in METHODS.values()},
+}
 
 
 def method_named(name: str) -> Method:

@@ -1,0 +1,236 @@
+"""Ordered classes: one question with two answers for each threshold, any model underneath.
+
+With classes in order (grades, ratings, severities) each threshold asks of every label and every
+truth whether it lies above: a problem with two classes. E. Frank and M. Hall, "A Simple Approach to
+Ordinal Classification" (2001), put classifiers together so; here it is models of crowds. The model
+runs on all thresholds at once: parameters, local state and statistics are tuples with an entry for
+each threshold, and tuples of sums are sums.
+
+The thresholds' beliefs need not agree with each other ("above 3" may come out likelier than "above
+2"): the nearest that do, by least squares, are found by pooling neighbours (isotonic regression),
+and their differences are the classes' probabilities.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from quorate.kernels import Floats
+from quorate.labels import Labels
+from quorate.model import Model, Step, Ties
+
+Thresholds = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ByThreshold(ABC):
+    """What models made of a model for each threshold share."""
+
+    @abstractmethod
+    def question(self, threshold: int, n_classes: int) -> Model:
+        """The model of one threshold, in two classes."""
+
+    def put_together(self, above: Floats) -> Floats:
+        """The belief ``[task, class]`` from the beliefs ``[task, threshold]`` in being above."""
+        return classes_from(monotone(above))
+
+    @property
+    def _any_question(self) -> Any:
+        return self.question(0, 2)
+
+    @property
+    def max_iter(self) -> int:
+        most: int = self._any_question.max_iter
+        return most
+
+    @property
+    def params_type(self) -> Any:
+        """Of each threshold."""
+        return self._any_question.params_type
+
+    @property
+    def stats_type(self) -> Any:
+        """Of each threshold."""
+        return self._any_question.stats_type
+
+    def start(self, labels: Labels) -> Thresholds | None:
+        starts = self._each("start", labels.n_classes, labels.thresholds)
+        return None if starts and starts[0] is None else starts
+
+    def begin(self, block: Labels) -> Thresholds:
+        return self._each("begin", block.n_classes, block.thresholds)
+
+    def sweep(
+        self, block: Labels, params: Thresholds | None, local: Thresholds
+    ) -> tuple[Thresholds, Thresholds]:
+        known = _or_nones(params, block.n_classes - 1)
+        swept = self._each("sweep", block.n_classes, block.thresholds, known, local)
+        return tuple(state for state, _ in swept), tuple(stats for _, stats in swept)
+
+    def estimate(self, stats: Thresholds, params: Thresholds | None) -> Thresholds:
+        known = _or_nones(params, len(stats))
+        return self._each("estimate", len(stats) + 1, stats, known)
+
+    def progress(self, stats: Thresholds, params: Thresholds) -> Step:
+        return _together(self._each("progress", len(stats) + 1, stats, params))
+
+    def converged(self, steps: Sequence[Step]) -> bool:
+        settled: bool = self._any_question.converged(steps)
+        return settled
+
+    def posterior(self, block: Labels, params: Thresholds, local: Thresholds) -> Floats:
+        beliefs = self._each("posterior", block.n_classes, block.thresholds, params, local)
+        above = np.empty((block.n_tasks, block.n_classes - 1))
+        for threshold, belief in enumerate(beliefs):
+            above[:, threshold] = belief[:, 1]
+        return self.put_together(above)
+
+    def newcomer(self, stats: Thresholds, params: Thresholds) -> Thresholds:
+        return self._each("newcomer", len(params) + 1, stats, params)
+
+    def confusion(self, params: Thresholds) -> Floats | None:
+        """How likely each label is above each threshold, given the truth's side of it, made
+        monotone and differenced as the beliefs are. A truth that was never met has no row."""
+        matrices = self._each("confusion", len(params) + 1, params)
+        return _confusion_from(matrices) if matrices and matrices[0] is not None else None
+
+    def history(self, stats: Thresholds, params: Thresholds) -> Floats | None:
+        """The labels given to tasks of each truth, spread as confusion matrices would have it."""
+        counts = self._each("history", len(params) + 1, stats, params)
+        if not counts or counts[0] is None:
+            return None
+        given = counts[0].sum(axis=(1, 2))
+        met_above = np.stack([count[:, 1].sum(axis=1) for count in counts], axis=-1)
+        met = -np.diff(monotone(met_above), prepend=given[:, None], append=0.0, axis=1)
+        history: Floats = np.maximum(met, 0.0)[:, :, None] * _confusion_from(counts)
+        return history
+
+    def _each(self, method: str, n_classes: int, *columns: Sequence[Any]) -> Thresholds:
+        """What the thresholds' models say, each of its own arguments."""
+        return tuple(
+            getattr(self.question(threshold, n_classes), method)(*arguments)
+            for threshold, arguments in enumerate(zip(*columns, strict=True))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered(ByThreshold):
+    """A model for two classes, or any number, on each threshold between ordered classes.
+
+    `objective` and the log-likelihood are sums over the thresholds. Options of the model that are
+    about classes (`prior`, `init`, `worker_prior`) are about these classes.
+
+    Options:
+        model: what runs on each threshold.
+
+    Examples:
+        >>> import quorate
+        >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 2, 1, 2, 2]
+        >>> labels = quorate.Labels.from_codes(task, worker, label)
+        >>> quorate.fit(quorate.Ordered(quorate.OneCoin(smoothing=1)), labels).answers
+        array([0, 2], dtype=int32)
+    """
+
+    model: Any
+
+    @property
+    def ties(self) -> Ties:
+        ties: Ties = self.model.ties
+        return ties
+
+    @property
+    def seed(self) -> int:
+        seed: int = self.model.seed
+        return seed
+
+    def question(self, threshold: int, n_classes: int) -> Model:
+        return _narrowed(self.model, threshold, n_classes)
+
+
+@lru_cache(maxsize=256)
+def _narrowed(model: Any, threshold: int, n_classes: int) -> Model:
+    """The model with its options of classes in the two classes of the threshold."""
+    side = np.eye(2)[_sides(n_classes)[:, threshold]] if n_classes > 1 else np.ones((1, 2))
+    options: dict[str, Floats] = {}
+    for name in {f.name for f in fields(model)} & {"prior", "init", "worker_prior"}:
+        given = getattr(model, name)
+        if not isinstance(given, np.ndarray) or given.shape[-1] != n_classes:
+            continue
+        if name == "prior":
+            options[name] = given @ side
+        elif name == "worker_prior":
+            options[name] = side.T @ given @ side
+        else:
+            options[name] = (side / side.sum(axis=0)).T @ given @ side
+    narrowed: Model = replace(model, **options) if options else model
+    return narrowed
+
+
+def _sides(n_classes: int) -> Any:
+    """``[class, threshold]``: 1 where the class is above the threshold."""
+    return (np.arange(n_classes)[:, None] > np.arange(n_classes - 1)).astype(np.int64)
+
+
+def _confusion_from(thresholds: Sequence[Floats]) -> Floats:
+    """``[worker, truth, label]`` from each threshold's counts (or shares) in two classes."""
+    side = _sides(len(thresholds) + 1)
+    by_truth = np.stack([two[:, side[:, t]] for t, two in enumerate(thresholds)], axis=2)
+    total = by_truth.sum(axis=3)
+    above = by_truth[..., 1] / np.where(total > 0, total, 1)
+    met = np.all(total > 0, axis=2)
+    confusion: Floats = classes_from(monotone(above)) * met[:, :, None]
+    return confusion
+
+
+def _or_nones(params: Thresholds | None, n: int) -> Thresholds:
+    return (None,) * n if params is None else params
+
+
+def _together(steps: Sequence[Step]) -> Step:
+    """The thresholds' steps as one."""
+    log_likelihoods = [s.log_likelihood for s in steps if s.log_likelihood is not None]
+    return Step(
+        objective=sum(s.objective for s in steps),
+        log_likelihood=sum(log_likelihoods) if len(log_likelihoods) == len(steps) else None,
+        moved=max((s.moved for s in steps), default=0.0),
+        changed=sum(s.changed for s in steps),
+        hard=all(s.hard for s in steps),
+        impossible=sum(s.impossible for s in steps),
+    )
+
+
+def monotone(above: Floats) -> Floats:
+    """The nearest rows (by least squares) that never rise from one threshold to the next.
+
+    A value is the least, over runs that begin at or before it, of the greatest mean of those runs
+    up to any end at or behind it: what pooling adjacent violators gives, for all rows at once.
+
+    Examples:
+        >>> monotone(np.array([[0.2, 0.6, 0.1]]))
+        array([[0.4, 0.4, 0.1]])
+    """
+    rises = np.any(above[..., 1:] > above[..., :-1], axis=-1)
+    if not rises.any():
+        return above
+    rows = above[rises]
+    pooled = np.full_like(rows, np.inf)
+    for first in range(rows.shape[-1]):
+        run = rows[:, first:]
+        means = run.cumsum(axis=1) / np.arange(1, run.shape[1] + 1)
+        greatest = np.maximum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
+        np.minimum(pooled[:, first:], greatest, out=pooled[:, first:])
+    result = above.copy()
+    result[rises] = pooled
+    return result
+
+
+def classes_from(above: Floats) -> Floats:
+    """The probability of each class from those, never rising, of being above each threshold."""
+    probability: Floats = np.maximum(-np.diff(above, prepend=1.0, append=0.0, axis=-1), 0.0)
+    return probability
