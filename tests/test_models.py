@@ -22,12 +22,13 @@ from tests.checks import (
 )
 from tests.naive.majority import Votes
 
-from quorate import DawidSkene, Labels, Majority, OneCoin, fit
+from quorate import DawidSkene, Labels, Majority, NaiveBayes, OneCoin, fit
 
 Check = Callable[[Case], None]
 Kind = type[DawidSkene] | type[OneCoin]
 
 SPECTRAL = {"init": "spectral"}
+NAIVE_BAYES = {"smoothing": 1.0, "feature_weight": 1.0}  # as in the report
 
 CASES = (
     Case("majority-shared", Majority, lambda p: {"ties": "shared"}),
@@ -70,6 +71,27 @@ CASES = (
     Case("one-coin-worker-prior", OneCoin, lambda p: {"worker_prior": p.counts}),
     Case("one-coin-spectral", OneCoin, lambda p: SPECTRAL),
     Case("one-coin-init", OneCoin, lambda p: {"init": p.confusion}),
+    Case("naive-bayes-without-features", NaiveBayes, lambda p: {"smoothing": 0.2}),
+    Case("naive-bayes", NaiveBayes, lambda p: NAIVE_BAYES, features=True),
+    Case(
+        "naive-bayes-weighed",
+        NaiveBayes,
+        lambda p: {"smoothing": 0.1, "feature_weight": 0.3},
+        features=True,
+    ),
+    Case(
+        "naive-bayes-fixed-prior",
+        NaiveBayes,
+        lambda p: {**NAIVE_BAYES, "prior": p.shares},
+        features=True,
+    ),
+    Case("naive-bayes-gold", NaiveBayes, lambda p: NAIVE_BAYES, gold=True, features=True),
+    Case(
+        "naive-bayes-init",
+        NaiveBayes,
+        lambda p: {**NAIVE_BAYES, "init": p.confusion},
+        features=True,
+    ),
 )
 
 

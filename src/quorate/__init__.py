@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from quorate.aggregate import aggregate
     from quorate.errors import DataError, QuorateError, UsageError
     from quorate.fit import fit
+    from quorate.heldout import weigh_features
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
-    from quorate.models import DawidSkene, Majority, OneCoin, methods
+    from quorate.models import DawidSkene, Majority, NaiveBayes, OneCoin, methods
     from quorate.result import Result, load
     from quorate.simulate import simulate
 
@@ -34,6 +35,7 @@ _HOMES = {
     "DawidSkene": "quorate.models",
     "Labels": "quorate.labels",
     "Majority": "quorate.models",
+    "NaiveBayes": "quorate.models",
     "OneCoin": "quorate.models",
     "QuorateError": "quorate.errors",
     "Result": "quorate.result",
@@ -43,6 +45,7 @@ _HOMES = {
     "methods": "quorate.models",
     "read_votes": "quorate.io",
     "simulate": "quorate.simulate",
+    "weigh_features": "quorate.heldout",
 }
 
 __all__ = [
@@ -51,6 +54,7 @@ __all__ = [
     "DawidSkene",
     "Labels",
     "Majority",
+    "NaiveBayes",
     "OneCoin",
     "QuorateError",
     "Result",
@@ -62,6 +66,7 @@ __all__ = [
     "methods",
     "read_votes",
     "simulate",
+    "weigh_features",
 ]
 
 

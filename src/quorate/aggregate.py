@@ -13,6 +13,7 @@ import polars as pl
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.fit import Progress, fit
+from quorate.heldout import weighed
 from quorate.io import (
     Answers,
     Votes,
@@ -22,9 +23,11 @@ from quorate.io import (
     listed,
     match,
     read_answers,
+    read_features,
     read_table,
     read_votes,
     shown,
+    with_features,
 )
 from quorate.kernels import Floats
 from quorate.labels import Codebook
@@ -40,6 +43,7 @@ def aggregate(
     method: str = "dawid-skene",
     *,
     gold: Any = None,
+    features: Any = None,
     threads: int | None = None,
     progress: Progress | None = None,
     task_column: str | None = None,
@@ -58,8 +62,12 @@ def aggregate(
     `task_column`, `worker_column` and `label_column` say otherwise. A worker's repeated answers to
     a task all count, or only the first or last with `repeats`. Cells in `missing` are missing.
 
-    `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed. The
-    other `options` are the method's: see `quorate.methods()`. Where they concern workers or
+    `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
+    `features` holds binary features of tasks, for a method that learns from them: a table of task
+    and feature, or of task and a column of 0 and 1 for each feature. Tasks that have features and
+    no votes are labelled too.
+
+    The other `options` are the method's: see `quorate.methods()`. Where they concern workers or
     classes they may be given by name: `prior` as a mapping of class to share; `init` (values are
     of `probability`) and `worker_prior` (of `count`) as a table of worker, truth, label and value,
     a mapping of worker to matrix, or an earlier result.
@@ -70,7 +78,8 @@ def aggregate(
         >>> aggregate(votes, method="majority").labels["label"].to_list()
         ['cat', 'dog']
     """
-    method_named(method)
+    if "feature_weight" not in method_named(method).options and features is not None:
+        raise UsageError(f"{method} does not learn from features: naive-bayes does.")
     read = read_votes(
         votes,
         task_column=task_column,
@@ -85,16 +94,18 @@ def aggregate(
         notes.append(
             f"{read.report.tasks_without_votes} rows of the matrix hold no vote, and are left out."
         )
+    if features is not None:
+        columns = {"task": task_column}
+        read = with_features(read, read_features(features, columns=columns, missing=missing), notes)
     if gold is not None:
         columns = {"task": task_column, "label": label_column}
         read = _with_gold(read, read_answers(gold, columns=columns, missing=missing), notes)
     if read.labels.n_classes == 1:
         only = shown(read.codebook.classes[0])
         notes.append(f"All votes say {only}: there is nothing to decide.")
-    model = make(method, **_in_codes(options, read.codebook, notes))
-    result = fit(
-        model, read.labels, codebook=read.codebook, engine=Threads(threads), progress=progress
-    )
+    engine = Threads(threads)
+    model = weighed(make(method, **_in_codes(options, read.codebook, notes)), read.labels, engine)
+    result = fit(model, read.labels, codebook=read.codebook, engine=engine, progress=progress)
     notes += result.notes
     return replace(result, method=method, kind=read.kind, read=read.report, notes=tuple(notes))
 

@@ -141,6 +141,11 @@ def method_options(command: Command) -> Command:
                 metavar="FILE",
                 help="Workers' history: a table of worker, truth, label, count, or a saved result.",
             ),
+            click.option(
+                "--feature-weight",
+                metavar="WEIGHT|auto",
+                help="How much the features count in naive-bayes. [default: auto]",
+            ),
             click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
             click.option(
@@ -163,6 +168,11 @@ def method_options(command: Command) -> Command:
 @click.option("--confusion", metavar="FILE", help="Where the workers' confusion matrices go.")
 @click.option("--save", metavar="FILE.quorate", help="Keep the whole result, for `quorate.load`.")
 @click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
+@click.option(
+    "--features",
+    metavar="FILE",
+    help="Binary features of tasks: a table of task and feature, or with a 0/1 column for each.",
+)
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
 )
@@ -197,6 +207,8 @@ def aggregate(
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if "beta" in given:
         given["beta"] = _two_numbers("beta", given["beta"])
+    if given.get("feature_weight", "auto") != "auto":
+        given["feature_weight"] = _number("feature_weight", given["feature_weight"])
     with _progress_bar() as progress:
         result = run(votes, method, progress=progress, **given)
     with Outputs() as outputs:
@@ -249,6 +261,13 @@ def _two_numbers(option: str, text: str) -> tuple[float, float]:
     except ValueError:
         raise UsageError(f"{option} is two numbers such as 4,2; not {text!r}.") from None
     return first, second
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{option} is a number or auto, not {text!r}.") from None
 
 
 def _console(to_stderr: bool = False) -> Any:

@@ -12,11 +12,13 @@ from quorate.io.encode import (
     read_votes,
 )
 from quorate.io.faults import listed, named, shown
+from quorate.io.features import Features, read_features, with_features
 from quorate.io.sinks import Outputs, check_place, output_format
 from quorate.io.sources import Kind, read_table
 
 __all__ = [
     "Answers",
+    "Features",
     "Kind",
     "Outputs",
     "ReadReport",
@@ -30,7 +32,9 @@ __all__ = [
     "named",
     "output_format",
     "read_answers",
+    "read_features",
     "read_table",
     "read_votes",
     "shown",
+    "with_features",
 ]

@@ -41,6 +41,14 @@ class Votes:
     report: ReadReport
     kind: Kind
 
+    @classmethod
+    def none(cls, classes: pl.Series) -> Votes:
+        """No votes at all, on classes that are known."""
+        labels = Labels.from_codes([], [], [], n_classes=len(classes))
+        nobody = pl.Series("worker", [], dtype=pl.String)
+        book = Codebook(nobody.alias("task"), nobody, classes)
+        return cls(labels, book, ReadReport(0, 0, 0, True), Kind())
+
 
 def read_votes(
     source: Any,

@@ -11,6 +11,7 @@ from quorate.model import STARTS, Model, Start
 from quorate.models import spectral
 from quorate.models.dawid_skene import DawidSkene
 from quorate.models.majority import Majority
+from quorate.models.naive_bayes import NaiveBayes
 from quorate.models.one_coin import OneCoin
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "DawidSkene",
     "Majority",
     "Method",
+    "NaiveBayes",
     "OneCoin",
     "make",
     "method_named",
@@ -57,6 +59,7 @@ _SPECTRAL = (
     "Zhang, Chen, Zhou and Jordan, Spectral Methods Meet EM: A Provably Optimal Algorithm for"
     " Crowdsourcing (2014)"
 )
+_FEATURES = "Jin and Zhang, Multiple Experts with Binary Features (2010)"
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
 METHODS: Mapping[str, Method] = {
@@ -97,6 +100,13 @@ METHODS: Mapping[str, Method] = {
             "One accuracy for each worker, with an optional (shifted) beta prior.",
             _ADAPTIVE,
             OneCoin,
+            {"harden": "never"},
+        ),
+        Method(
+            "naive-bayes",
+            "Dawid-Skene that learns from the tasks' binary features too: also a classifier.",
+            _FEATURES,
+            NaiveBayes,
             {"harden": "never"},
         ),
     )
