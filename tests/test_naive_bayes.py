@@ -86,12 +86,17 @@ def test_sure_answers_need_no_unmixing() -> None:
     assert_close(params.unmixed_rate, params.feature_rate, atol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "at_most"), [("labelme", 0.20), ("sp", 0.083)])
-def test_features_with_a_weight_found_without_gold(data: Path, name: str, at_most: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "at_most", "printed"), [("labelme", 0.20, 17.9), ("sp", 0.083, 8.26)]
+)
+def test_features_with_a_weight_found_without_gold(
+    data: Path, name: str, at_most: float, printed: float
+) -> None:
     votes, features = data / name / "labels.csv", data / name / "features.csv"
     result = quorate.aggregate(votes, "naive-bayes", features=features)
     assert 0 < result.model.feature_weight < 1
     assert wrong(data, name, result) <= at_most
+    assert 100 * wrong(data, name, result) == pytest.approx(printed, abs=0.05)
     alone = quorate.aggregate(votes, "naive-bayes")
     assert wrong(data, name, result) < wrong(data, name, alone)
 
@@ -234,7 +239,8 @@ def test_a_feature_that_is_named_twice_is_there_once() -> None:
 def test_what_is_missing_is_left_out_and_said() -> None:
     frame = pl.DataFrame({"task": ["a", "b", None], "red": [1, None, 1], "blue": [0, 1, 1]})
     notes = quorate.aggregate(VOTES, "naive-bayes", features=frame).notes
-    assert notes == ("2 features lack a field, and are left out.",)
+    assert notes[0] == "2 features lack a field, and are left out."
+    assert notes[1].startswith("Features count 0")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
     from quorate.models import DawidSkene, Majority, NaiveBayes, OneCoin, methods
+    from quorate.multilabel import Multilabel
     from quorate.result import Result, load
     from quorate.simulate import simulate
 
@@ -35,6 +36,7 @@ _HOMES = {
     "DawidSkene": "quorate.models",
     "Labels": "quorate.labels",
     "Majority": "quorate.models",
+    "Multilabel": "quorate.multilabel",
     "NaiveBayes": "quorate.models",
     "OneCoin": "quorate.models",
     "QuorateError": "quorate.errors",
@@ -54,6 +56,7 @@ __all__ = [
     "DawidSkene",
     "Labels",
     "Majority",
+    "Multilabel",
     "NaiveBayes",
     "OneCoin",
     "QuorateError",

@@ -174,6 +174,12 @@ def method_options(command: Command) -> Command:
     help="Binary features of tasks: a table of task and feature, or with a 0/1 column for each.",
 )
 @click.option(
+    "--multilabel", is_flag=True, help="Tasks have several right answers: all that a worker named."
+)
+@click.option(
+    "--separator", metavar="TEXT", help="What stands between a worker's answers in one row."
+)
+@click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
@@ -188,6 +194,7 @@ def aggregate(
     confusion: str | None,
     save: str | None,
     as_json: bool,
+    multilabel: bool,
     **options: Any,
 ) -> None:
     """Turn VOTES (a file of task, worker, label; - is standard input) into labels.
@@ -203,14 +210,18 @@ def aggregate(
         if path not in (None, "-"):
             output_format(str(path))
     if save is not None:
+        if multilabel:
+            raise UsageError("save keeps one result, and with multilabel each option has its own.")
         check_place(save)
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if "beta" in given:
         given["beta"] = _two_numbers("beta", given["beta"])
     if given.get("feature_weight", "auto") != "auto":
         given["feature_weight"] = _number("feature_weight", given["feature_weight"])
+    if multilabel:
+        given["multilabel"] = True
     with _progress_bar() as progress:
-        result = run(votes, method, progress=progress, **given)
+        result: Any = run(votes, method, progress=progress, **given)
     with Outputs() as outputs:
         for name, path in tables.items():
             if path is not None:

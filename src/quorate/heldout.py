@@ -64,12 +64,14 @@ def _first_near_the_best(scores: Floats) -> int:
     return int((short.sum(axis=0) <= error).argmax())
 
 
-def weighed(model: Any, labels: Labels, engine: Threads) -> Any:
-    """The model, with a weight for the features if it is to be found."""
+def weighed(model: Any, labels: Labels, engine: Threads, notes: list[str]) -> Any:
+    """The model, with a weight for the features if it is to be found, and that said."""
     open_weight = isinstance(model, NaiveBayes) and model.feature_weight == AUTO
     if not open_weight or labels.features is None:
         return model
-    return weigh_features(model, labels, engine=engine)
+    found = weigh_features(model, labels, engine=engine)
+    notes.append(f"Features count {found.feature_weight}, which foretold hidden votes best.")
+    return found
 
 
 def folds(labels: Labels, seed: int, n_folds: int = FOLDS) -> Iterator[tuple[Labels, Labels]]:

@@ -115,19 +115,7 @@ class Result:
 
     @cached_property
     def workers_frame(self) -> pl.DataFrame:
-        count = self.tally.sum(axis=1)
-        right = self.tally[:, 0]
-        low, high = metrics.wilson_interval(right, count)
-        accuracy = np.divide(right, count, out=np.zeros_like(right), where=count > 0)
-        return pl.DataFrame(
-            {
-                "worker": self.codebook.workers,
-                "labels": count.round().astype(np.int64),
-                "accuracy": accuracy,
-                "low": low,
-                "high": high,
-            }
-        )
+        return worker_table(self.codebook.workers, self.tally)
 
     @cached_property
     def posterior_frame(self) -> pl.DataFrame:
@@ -246,6 +234,23 @@ class Result:
                 names.alias("name").to_frame().write_parquet(table)
                 archive.writestr(f"names/{name}.parquet", table.getvalue())
             archive.writestr("result.json", json.dumps(about, indent=1, default=np.generic.item))
+
+
+def worker_table(workers: pl.Series, tally: Floats) -> pl.DataFrame:
+    """Each worker's number of labels, and the share that is right with its interval."""
+    count = tally.sum(axis=1)
+    right = tally[:, 0]
+    low, high = metrics.wilson_interval(right, count)
+    accuracy = np.divide(right, count, out=np.zeros_like(right), where=count > 0)
+    return pl.DataFrame(
+        {
+            "worker": workers,
+            "labels": count.round().astype(np.int64),
+            "accuracy": accuracy,
+            "low": low,
+            "high": high,
+        }
+    )
 
 
 def load(path: str | Path) -> Result:

@@ -10,6 +10,7 @@ from quorate.io.encode import (
     match,
     read_answers,
     read_votes,
+    split_labels,
 )
 from quorate.io.faults import listed, named, shown
 from quorate.io.features import Features, read_features, with_features
@@ -36,5 +37,6 @@ __all__ = [
     "read_table",
     "read_votes",
     "shown",
+    "split_labels",
     "with_features",
 ]
