@@ -240,7 +240,7 @@ def test_what_is_missing_is_left_out_and_said() -> None:
     frame = pl.DataFrame({"task": ["a", "b", None], "red": [1, None, 1], "blue": [0, 1, 1]})
     notes = quorate.aggregate(VOTES, "naive-bayes", features=frame).notes
     assert notes[0] == "2 features lack a field, and are left out."
-    assert notes[1].startswith("Features count 0")
+    assert notes[1] == "The weight of the features, 1, comes from hidden votes."
 
 
 @pytest.mark.parametrize(

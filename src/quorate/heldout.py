@@ -70,7 +70,7 @@ def weighed(model: Any, labels: Labels, engine: Threads, notes: list[str]) -> An
     if not open_weight or labels.features is None:
         return model
     found = weigh_features(model, labels, engine=engine)
-    notes.append(f"Features count {found.feature_weight}, which foretold hidden votes best.")
+    notes.append(f"The weight of the features, {found.feature_weight:g}, comes from hidden votes.")
     return found
 
 
