@@ -85,6 +85,12 @@ CASES = (
         lambda p: {**NAIVE_BAYES, "prior": p.shares},
         features=True,
     ),
+    Case(
+        "naive-bayes-spectral",
+        NaiveBayes,
+        lambda p: {**NAIVE_BAYES, **SPECTRAL},
+        features=True,
+    ),
     Case("naive-bayes-gold", NaiveBayes, lambda p: NAIVE_BAYES, gold=True, features=True),
     Case(
         "naive-bayes-init",
