@@ -18,14 +18,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from tests.naive.dawid_skene import Trace, dawid_skene
 from tests.naive.enumerate import enumerate_truths
 from tests.naive.majority import Votes, leaders, right_and_wrong, vote_shares, votes_agreeing
+from tests.naive.naive_bayes import likelihood_of_features, naive_bayes
 from tests.naive.one_coin import one_coin, one_coin_matrix
 from tests.naive.spectral import spectral_start
 
-from quorate import DawidSkene, Labels, Majority, OneCoin, Result, fit, metrics
+from quorate import DawidSkene, Labels, Majority, NaiveBayes, OneCoin, Result, fit, metrics
 from quorate.engines.threads import Threads
 from quorate.kernels import Codes, Floats
 from quorate.model import EM, add, dense
@@ -37,7 +38,8 @@ from quorate.simulate import simulate
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Votes with all that a case may want to know beside them: known answers, counts of what
-    workers did before ``[worker, truth, label]``, and shares of the classes."""
+    workers did before ``[worker, truth, label]``, shares of the classes, and features of the first
+    tasks; the others have none."""
 
     votes: Votes
     n_workers: int
@@ -45,8 +47,15 @@ class Problem:
     counts: Floats
     shares: Floats
     gold: Mapping[int, int] = field(default_factory=dict)
+    features: tuple[tuple[int, ...], ...] = ((0,),)
 
-    def labels(self, with_gold: bool) -> Labels:
+    @property
+    def feature_rows(self) -> list[list[int]]:
+        none = [0] * len(self.features[0])
+        n_tasks = len(self.votes)
+        return [list(f) for f in self.features[:n_tasks]] + [none] * (n_tasks - len(self.features))
+
+    def labels(self, with_gold: bool, with_features: bool = False) -> Labels:
         rows = [(t, w, c) for t, said in enumerate(self.votes) for w, c in said]
         task, worker, label = zip(*rows, strict=True) if rows else ((), (), ())
         gold = [self.gold.get(t, -1) for t in range(len(self.votes))] if with_gold else None
@@ -58,6 +67,7 @@ class Problem:
             n_workers=self.n_workers,
             n_classes=self.n_classes,
             gold=gold,
+            features=csr_array(np.array(self.feature_rows)) if with_features else None,
         )
 
     @property
@@ -71,7 +81,15 @@ class Problem:
         votes = [[(new_worker[w], new_class[c]) for w, c in self.votes[t]] for t in tasks]
         gold = {i: new_class[self.gold[t]] for i, t in enumerate(tasks) if t in self.gold}
         counts = self.counts[workers][:, classes][:, :, classes]
-        return replace(self, votes=votes, gold=gold, counts=counts, shares=self.shares[classes])
+        features = tuple(tuple(self.feature_rows[t]) for t in tasks)
+        return replace(
+            self,
+            votes=votes,
+            gold=gold,
+            counts=counts,
+            shares=self.shares[classes],
+            features=features,
+        )
 
 
 def random_problem(
@@ -94,7 +112,9 @@ def random_problem(
     counts = random.uniform(0, 1, (n_workers, n_classes, n_classes)) + 2 * np.eye(n_classes)
     shares = random.uniform(0.5, 1, n_classes)
     gold = {t: int(random.integers(n_classes)) for t in range(2, n_tasks, 5)}
-    return Problem(votes, n_workers, n_classes, counts, shares / shares.sum(), gold)
+    rate = random.uniform(0.1, 0.9, (4, n_classes))
+    features = tuple(map(tuple, (random.random((n_tasks, 4)) < rate[:, truth].T).astype(int)))
+    return Problem(votes, n_workers, n_classes, counts, shares / shares.sum(), gold, features)
 
 
 @st.composite
@@ -112,7 +132,17 @@ def problems(draw: st.DrawFn, max_tasks: int = 4, max_classes: int = 3) -> Probl
         0.1, 2, (n_workers, n_classes, n_classes)
     )
     shares = np.arange(1.0, n_classes + 1)
-    return Problem(votes, n_workers, n_classes, counts, shares / shares.sum(), draw(answers))
+    bit = st.integers(0, 1)
+    features = draw(st.lists(st.tuples(bit, bit), min_size=1, max_size=max_tasks))
+    return Problem(
+        votes,
+        n_workers,
+        n_classes,
+        counts,
+        shares / shares.sum(),
+        draw(answers),
+        tuple(features),
+    )
 
 
 # The cases.
@@ -127,6 +157,7 @@ class Case:
     kind: Callable[..., Any]
     options: Callable[[Problem], Mapping[str, Any]] = lambda problem: {}
     gold: bool = False
+    features: bool = False
     slow: Callable[[Problem, Mapping[int, int], int], list[list[float]]] | None = None
     max_classes: int = 9
     ordered: bool = False
@@ -144,7 +175,7 @@ class Case:
         return self.kind(**self.options(problem), **more)
 
     def labels(self, problem: Problem) -> Labels:
-        return problem.labels(with_gold=self.gold)
+        return problem.labels(with_gold=self.gold, with_features=self.features)
 
     def fit(self, problem: Problem, engine: Threads | None = None, **more: Any) -> Result:
         return fit(self.model(problem, **more), self.labels(problem), engine=engine)
@@ -398,7 +429,9 @@ def oracle(case: Case, problem: Problem, iterations: int) -> Trace:
     if case.starts_spectrally:
         options["start"] = spectral_start(problem.votes, problem.n_workers, problem.n_classes)
     options = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in options.items()}
-    slow = dawid_skene if case.kind is DawidSkene else one_coin
+    slow: Callable[..., Trace] = dawid_skene if case.kind is DawidSkene else one_coin
+    if case.kind is NaiveBayes:
+        slow, options["features"] = naive_bayes, problem.feature_rows
     return slow(
         problem.votes,
         problem.n_workers,
@@ -425,11 +458,28 @@ def equals_brute_force(case: Case) -> None:
             result.params.prior.tolist(),
             result.confusion.tolist(),
             case.known(problem),
+            _likelihood_of_features(case, problem, result),
         )
         assert_close(result.log_likelihood, log_likelihood, rtol=1e-10, atol=1e-10)
         assert_close(result.posterior, posterior, atol=1e-10)
 
     holds()
+
+
+def _likelihood_of_features(case: Case, problem: Problem, result: Result) -> Any:
+    if not case.features:
+        return None
+    params, weight = result.params, result.model.feature_weight
+    likelihood = []
+    for task, has in enumerate(problem.feature_rows):
+        if problem.votes[task] or task in case.known(problem):
+            row = likelihood_of_features(has, params.feature_rate.tolist(), weight)
+        else:  # classified, and no part of what is maximised
+            row = likelihood_of_features(has, params.unmixed_rate.tolist(), weight)
+            total = float(np.dot(row, params.prior))
+            row = [value / total for value in row]
+        likelihood.append(row)
+    return likelihood
 
 
 def tasks_without_labels_teach_nothing(case: Case) -> None:
@@ -444,7 +494,7 @@ def tasks_without_labels_teach_nothing(case: Case) -> None:
         assert_close(after.objective, before.objective, rtol=1e-10)
         if case.is_em or case.kind is Majority:
             assert_close(after.params.prior, before.params.prior, atol=1e-10)
-        if case.is_em and not case.skips_zeros:
+        if case.is_em and not case.skips_zeros and not case.features:
             assert_close(after.posterior[-3:], [after.params.prior] * 3, atol=1e-10)
 
 

@@ -33,6 +33,7 @@ from quorate import (
     Kos,
     Labels,
     Majority,
+    NaiveBayes,
     OneCoin,
     Ordered,
     fit,
@@ -105,6 +106,8 @@ def ordered_ds(**options: Any) -> Ordered:
     return Ordered(DawidSkene(smoothing=0.3, **options))
 
 
+NAIVE_BAYES = {"smoothing": 1.0, "feature_weight": 1.0}  # as in the report
+
 CASES = (
     Case("majority-shared", Majority, lambda p: {"ties": "shared"}),
     Case("majority-first", Majority, lambda p: {"ties": "first"}),
@@ -172,6 +175,33 @@ CASES = (
     Case("ordered-vote", ordered_vote, gold=True, slow=slow_ordered_vote, ordered=True),
     Case("ordered-ghosh-svd", ordered_ghosh, gold=True, slow=slow_ordered_ghosh, ordered=True),
     Case("ordered-dawid-skene", ordered_ds, gold=True, slow=slow_ordered_dawid_skene, ordered=True),
+    Case("naive-bayes-without-features", NaiveBayes, lambda p: {"smoothing": 0.2}),
+    Case("naive-bayes", NaiveBayes, lambda p: NAIVE_BAYES, features=True),
+    Case(
+        "naive-bayes-weighed",
+        NaiveBayes,
+        lambda p: {"smoothing": 0.1, "feature_weight": 0.3},
+        features=True,
+    ),
+    Case(
+        "naive-bayes-fixed-prior",
+        NaiveBayes,
+        lambda p: {**NAIVE_BAYES, "prior": p.shares},
+        features=True,
+    ),
+    Case(
+        "naive-bayes-spectral",
+        NaiveBayes,
+        lambda p: {**NAIVE_BAYES, **SPECTRAL},
+        features=True,
+    ),
+    Case("naive-bayes-gold", NaiveBayes, lambda p: NAIVE_BAYES, gold=True, features=True),
+    Case(
+        "naive-bayes-init",
+        NaiveBayes,
+        lambda p: {**NAIVE_BAYES, "init": p.confusion},
+        features=True,
+    ),
 )
 
 

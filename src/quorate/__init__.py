@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from quorate.aggregate import aggregate
     from quorate.errors import DataError, QuorateError, UsageError
     from quorate.fit import fit
+    from quorate.heldout import weigh_features
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
     from quorate.models import (
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
         GhoshSVD,
         Kos,
         Majority,
+        NaiveBayes,
         OneCoin,
         Ordered,
         methods,
     )
+    from quorate.multilabel import Multilabel
     from quorate.result import Result, load
     from quorate.simulate import simulate
 
@@ -46,6 +49,8 @@ _HOMES = {
     "Kos": "quorate.models",
     "Labels": "quorate.labels",
     "Majority": "quorate.models",
+    "Multilabel": "quorate.multilabel",
+    "NaiveBayes": "quorate.models",
     "OneCoin": "quorate.models",
     "Ordered": "quorate.models",
     "QuorateError": "quorate.errors",
@@ -56,6 +61,7 @@ _HOMES = {
     "methods": "quorate.models",
     "read_votes": "quorate.io",
     "simulate": "quorate.simulate",
+    "weigh_features": "quorate.heldout",
 }
 
 __all__ = [
@@ -67,6 +73,8 @@ __all__ = [
     "Kos",
     "Labels",
     "Majority",
+    "Multilabel",
+    "NaiveBayes",
     "OneCoin",
     "Ordered",
     "QuorateError",
@@ -79,6 +87,7 @@ __all__ = [
     "methods",
     "read_votes",
     "simulate",
+    "weigh_features",
 ]
 
 

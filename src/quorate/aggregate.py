@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ import polars as pl
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.fit import Progress, fit
+from quorate.heldout import weighed
 from quorate.io import (
     Answers,
     Votes,
@@ -22,25 +24,39 @@ from quorate.io import (
     listed,
     match,
     read_answers,
+    read_features,
     read_table,
     read_votes,
     shown,
+    with_features,
 )
 from quorate.kernels import Floats
 from quorate.labels import Codebook
 from quorate.model import STARTS
 from quorate.models import Ordered, make, method_named
+from quorate.multilabel import Multilabel, known_answers, questions, read_answer_sets
 from quorate.result import Result, load
 
 RESULT_SUFFIX = ".quorate"
 
 
+@overload
+def aggregate(
+    votes: Any, method: str = ..., *, multilabel: Literal[False] = ..., **options: Any
+) -> Result: ...
+@overload
+def aggregate(
+    votes: Any, method: str = ..., *, multilabel: Literal[True], **options: Any
+) -> Multilabel: ...
 def aggregate(
     votes: Any,
     method: str = "dawid-skene",
     *,
     gold: Any = None,
     ordered: bool | Sequence[Any] = False,
+    features: Any = None,
+    multilabel: bool = False,
+    separator: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     task_column: str | None = None,
@@ -50,7 +66,7 @@ def aggregate(
     format: str | None = None,
     missing: Sequence[str] = ("", "NaN", "nan"),
     **options: Any,
-) -> Result:
+) -> Result | Multilabel:
     """Turn votes into labels with confidences and workers with qualities.
 
     `votes` is a path (CSV, TSV, JSON lines or Parquet; ``"-"`` for standard input), a pandas or
@@ -61,8 +77,18 @@ def aggregate(
 
     `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
     `ordered` says that classes have an order: True for that in which they sort, or a list of them.
-    The method then runs on each threshold between them: see `quorate.Ordered`. The
-    other `options` are the method's: see `quorate.methods()`. Where they concern workers or
+    The method then runs on each threshold between them: see `quorate.Ordered`.
+
+    `features` holds binary features of tasks, for a method that learns from them: a table of task
+    and feature, or of task and a column of 0 and 1 for each feature. Tasks that have features and
+    no votes are labelled too.
+
+    With `multilabel` a task may have several right answers. A worker's labels of a task, in rows of
+    their own or in one with a `separator` between them, are all the options that the worker chose
+    (a row without a label: none); each option is a question of its own, yes or no, to which the
+    method is put.
+
+    The other `options` are the method's: see `quorate.methods()`. Where they concern workers or
     classes they may be given by name: `prior` as a mapping of class to share; `init` (values are
     of `probability`) and `worker_prior` (of `count`) as a table of worker, truth, label and value,
     a mapping of worker to matrix, or an earlier result.
@@ -73,7 +99,16 @@ def aggregate(
         >>> aggregate(votes, method="majority").labels["label"].to_list()
         ['cat', 'dog']
     """
-    method_named(method)
+    if separator is not None and not multilabel:
+        raise UsageError("separator is for several right answers: say multilabel (--multilabel).")
+    if separator == "":
+        raise UsageError("separator is empty: say what stands between a worker's labels.")
+    if repeats != "count" and multilabel:
+        raise UsageError("repeats cannot be told from several right answers: leave it at count.")
+    if ordered is not False and multilabel:
+        raise UsageError("ordered is for one right answer: options of several have no order.")
+    if "feature_weight" not in method_named(method).options and features is not None:
+        raise UsageError(f"{method} does not learn from features: naive-bayes does.")
     read = read_votes(
         votes,
         task_column=task_column,
@@ -82,28 +117,60 @@ def aggregate(
         repeats=repeats,  # type: ignore[arg-type]
         format=format,
         missing=missing,
+        separator=separator,
+        unlabelled=multilabel,
     )
     notes: list[str] = []
     if read.report.tasks_without_votes:
         notes.append(
             f"{read.report.tasks_without_votes} rows of the matrix hold no vote, and are left out."
         )
+    columns = {"task": task_column, "label": label_column}
+    if features is not None:
+        features = read_features(features, columns=columns, missing=missing)
+    if multilabel:
+        if gold is not None:
+            gold = read_answer_sets(gold, separator=separator, columns=columns, missing=missing)
+        options |= {"features": features, "threads": threads, "progress": progress}
+        return replace(_each_option(read, method, gold, notes, options), separator=separator)
+    if features is not None:
+        read = with_features(read, features, notes)
     if gold is not None:
-        columns = {"task": task_column, "label": label_column}
         read = _with_gold(read, read_answers(gold, columns=columns, missing=missing), notes)
     if not isinstance(ordered, bool):
         read = _classes_in_order(read, ordered)
     if read.labels.n_classes == 1:
         only = shown(read.codebook.classes[0])
         notes.append(f"All votes say {only}: there is nothing to decide.")
+    engine = Threads(threads)
     model = make(method, **_in_codes(options, read.codebook, notes))
+    model = weighed(model, read.labels, engine, notes)
     if ordered is not False:
         model, method = Ordered(model), f"{method}, ordered"
-    result = fit(
-        model, read.labels, codebook=read.codebook, engine=Threads(threads), progress=progress
-    )
+    result = fit(model, read.labels, codebook=read.codebook, engine=engine, progress=progress)
     notes += result.notes
     return replace(result, method=method, kind=read.kind, read=read.report, notes=tuple(notes))
+
+
+def _each_option(
+    read: Votes, method: str, gold: pl.DataFrame | None, notes: list[str], options: dict[str, Any]
+) -> Multilabel:
+    """The method put to every option by itself."""
+    names = read.codebook.classes
+    answers = repeat(None) if gold is None else known_answers(gold, names, notes)
+    results = {
+        name: aggregate(votes, method, gold=known, **options)
+        for name, votes, known in zip(names, questions(read), answers, strict=False)
+    }
+    notes.extend(note for result in results.values() for note in result.notes)
+    return Multilabel(
+        results,
+        int((read.labels.label >= 0).sum()),
+        method,
+        read.kind,
+        replace(read.report, repeated=0),
+        notes=tuple(dict.fromkeys(notes)),
+    )
 
 
 def _with_gold(votes: Votes, answers: Answers, notes: list[str]) -> Votes:

@@ -150,6 +150,11 @@ def method_options(command: Command) -> Command:
             click.option(
                 "--noise", type=float, help="How much kos's first messages vary. [default: 1]"
             ),
+            click.option(
+                "--feature-weight",
+                metavar="WEIGHT|auto",
+                help="How much the features count in naive-bayes. [default: auto]",
+            ),
             click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
             click.option(
@@ -175,6 +180,17 @@ def method_options(command: Command) -> Command:
 @click.option("--ordered", is_flag=True, help="The classes have an order: that in which they sort.")
 @click.option("--class-order", metavar="LOW,...,HIGH", help="The classes have this order.")
 @click.option(
+    "--features",
+    metavar="FILE",
+    help="Binary features of tasks: a table of task and feature, or with a 0/1 column for each.",
+)
+@click.option(
+    "--multilabel", is_flag=True, help="Tasks have several right answers: all that a worker named."
+)
+@click.option(
+    "--separator", metavar="TEXT", help="What stands between a worker's answers in one row."
+)
+@click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
@@ -191,6 +207,7 @@ def aggregate(
     as_json: bool,
     ordered: bool,
     class_order: str | None,
+    multilabel: bool,
     **options: Any,
 ) -> None:
     """Turn VOTES (a file of task, worker, label; - is standard input) into labels.
@@ -206,14 +223,20 @@ def aggregate(
         if path not in (None, "-"):
             output_format(str(path))
     if save is not None:
+        if multilabel:
+            raise UsageError("save keeps one result, and with multilabel each option has its own.")
         check_place(save)
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if "beta" in given:
         given["beta"] = _two_numbers("beta", given["beta"])
     if ordered or class_order:
         given["ordered"] = class_order.split(",") if class_order else True
+    if given.get("feature_weight", "auto") != "auto":
+        given["feature_weight"] = _number("feature_weight", given["feature_weight"])
+    if multilabel:
+        given["multilabel"] = True
     with _progress_bar() as progress:
-        result = run(votes, method, progress=progress, **given)
+        result: Any = run(votes, method, progress=progress, **given)
     with Outputs() as outputs:
         for name, path in tables.items():
             if path is not None:
@@ -264,6 +287,13 @@ def _two_numbers(option: str, text: str) -> tuple[float, float]:
     except ValueError:
         raise UsageError(f"{option} is two numbers such as 4,2; not {text!r}.") from None
     return first, second
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{option} is a number or auto, not {text!r}.") from None
 
 
 def _console(to_stderr: bool = False) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from quorate import kernels
 from quorate.errors import DataError
@@ -27,7 +28,8 @@ class Labels:
     """Task ``t`` has labels ``indptr[t]`` to ``indptr[t + 1]``: ``worker[i]`` said ``label[i]``.
 
     A slice of whole tasks is again a ``Labels``. A worker may label a task more than once: repeats
-    count. ``gold[t]`` is the known answer of a task, or -1.
+    count. ``gold[t]`` is the known answer of a task, or -1. ``features[t, f]``, a sparse matrix, is
+    1 where a task has a feature.
 
     Examples:
         >>> labels = Labels.from_codes(task=[1, 0, 1], worker=[0, 0, 1], label=[1, 0, 1])
@@ -44,6 +46,7 @@ class Labels:
     n_classes: int
     gold: Codes | None = None
     first_task: int = 0
+    features: csr_array | None = None
 
     def __post_init__(self) -> None:
         if self.n_workers * self.n_classes > LARGEST_CODE:
@@ -63,6 +66,7 @@ class Labels:
         n_workers: int | None = None,
         n_classes: int | None = None,
         gold: NDArray[np.integer] | list[int] | None = None,
+        features: csr_array | None = None,
     ) -> Labels:
         """From parallel arrays of codes in any order; labels of a task keep their order."""
         task, worker, label = (np.asarray(a, dtype=np.int32) for a in (task, worker, label))
@@ -78,6 +82,7 @@ class Labels:
             _size(worker, n_workers),
             _size(label, n_classes),
             None if gold is None else np.asarray(gold, dtype=np.int32),
+            features=features,
         )
 
     @property
@@ -87,6 +92,10 @@ class Labels:
     @property
     def n_labels(self) -> int:
         return len(self.label)
+
+    @property
+    def n_features(self) -> int:
+        return 0 if self.features is None else int(self.features.shape[1])
 
     def __getitem__(self, tasks: slice) -> Labels:
         start, stop, step = tasks.indices(self.n_tasks)
@@ -100,12 +109,15 @@ class Labels:
             label=self.label[first:last],
             gold=None if self.gold is None else self.gold[start:stop],
             first_task=self.first_task + start,
+            features=None if self.features is None else self.features[start : max(start, stop)],
         )
 
     def blocks(self, size: int = BLOCK_SIZE) -> Iterator[Labels]:
-        """Runs of whole tasks of about ``size`` tasks and labels. Where they are cut depends on
-        the labels alone, so that sums over blocks are the same on any number of threads."""
+        """Runs of whole tasks of about ``size`` tasks, labels and features. Where they are cut
+        depends on these alone, so that sums over blocks are the same on any number of threads."""
         cost = self.indptr + np.arange(self.n_tasks + 1)
+        if self.features is not None:
+            cost = cost + self.features.indptr
         cuts = np.searchsorted(cost, np.arange(size, int(cost[-1]), size))
         edges = np.unique(np.concatenate([[0], cuts, [self.n_tasks]]))
         for start, stop in pairwise(edges.tolist()):
@@ -165,6 +177,14 @@ class Labels:
             np.arange(self.n_labels + 1, dtype=np.int32), self.worker, self.n_workers
         )
 
+    @cached_property
+    def traits(self) -> Incidence | None:
+        """Tasks by the features they have."""
+        if self.features is None:
+            return None
+        present = self.features.indices.astype(np.int32, copy=False)
+        return kernels.incidence(self.features.indptr, present, self.n_features)
+
     def vote_shares(self) -> Floats:
         """The soft vote ``[task, class]``, with gold answers in their place."""
         shares = kernels.vote_shares(self.indptr, self.label, self.n_classes)
@@ -198,6 +218,7 @@ class Codebook:
     tasks: pl.Series
     workers: pl.Series
     classes: pl.Series
+    features: pl.Series | None = None
 
     @classmethod
     def numbered(cls, labels: Labels) -> Codebook:

@@ -72,7 +72,8 @@ class Model(Protocol):
 
 
 class Params(NamedTuple):
-    """``skill`` is what the model knows of each worker; the rest is of the crowd as a whole."""
+    """``skill`` is what the model knows of each worker; the rest is of the crowd as a whole, and
+    for a model that learns from them of the tasks' features ``[feature, class]``."""
 
     log_prior: Floats
     skill: Floats
@@ -80,6 +81,8 @@ class Params(NamedTuple):
     moved: float = np.inf
     hard: bool = False
     note: str = ""  # what the user should know of how it went
+    feature_rate: Floats | None = None
+    unmixed_rate: Floats | None = None
 
     @property
     def prior(self) -> Floats:
@@ -87,8 +90,9 @@ class Params(NamedTuple):
 
 
 class Stats(NamedTuple):
-    """``counts`` has a row (or rows) for each worker; ``classes`` is the posterior's sum;
-    ``opening`` is what a start other than the vote gathers in the first pass."""
+    """``counts`` has a row (or rows) for each worker, ``features`` for each feature; ``classes`` is
+    the posterior's sum, and ``overlap`` that of its products, class by class; ``opening`` is what
+    a start other than the vote gathers in the first pass."""
 
     counts: Floats | Rows
     classes: Floats
@@ -96,6 +100,8 @@ class Stats(NamedTuple):
     log_complete: float = 0.0
     changed: int = 0
     impossible: int = 0
+    features: Floats | Rows | float = 0.0
+    overlap: Floats | float = 0.0
     opening: Any = 0
 
 

@@ -15,7 +15,16 @@ import polars as pl
 
 from quorate import kernels, metrics
 from quorate.errors import DataError, QuorateError, UsageError
-from quorate.io import Kind, Outputs, ReadReport, find, read_votes
+from quorate.io import (
+    Kind,
+    Outputs,
+    ReadReport,
+    Votes,
+    find,
+    read_features,
+    read_votes,
+    with_features,
+)
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook
 from quorate.model import Model, Step, dense
@@ -106,19 +115,7 @@ class Result:
 
     @cached_property
     def workers_frame(self) -> pl.DataFrame:
-        count = self.tally.sum(axis=1)
-        right = self.tally[:, 0]
-        low, high = metrics.wilson_interval(right, count)
-        accuracy = np.divide(right, count, out=np.zeros_like(right), where=count > 0)
-        return pl.DataFrame(
-            {
-                "worker": self.codebook.workers,
-                "labels": count.round().astype(np.int64),
-                "accuracy": accuracy,
-                "low": low,
-                "high": high,
-            }
-        )
+        return worker_table(self.codebook.workers, self.tally)
 
     @cached_property
     def posterior_frame(self) -> pl.DataFrame:
@@ -149,13 +146,22 @@ class Result:
             }
         )
 
-    def predict(self, votes: Any, **reading: Any) -> Any:
+    def predict(self, votes: Any = None, *, features: Any = None, **reading: Any) -> Any:
         """Labels for new tasks from what was learned, as a table of task, label and confidence.
 
         A worker who was not there before counts as the crowd's average; a label that was not there
-        is an error. The options are those of reading votes, such as `task_column`.
+        is an error. `features` are those of the new tasks, for a model that has learned from some,
+        and tell of tasks that nobody labelled; a feature that was not there tells nothing. The
+        options are those of reading votes, such as `task_column`.
         """
-        new = read_votes(votes, classes=self.codebook.classes, **reading)
+        if votes is None:
+            if features is None:
+                raise UsageError("There is nothing to predict from: give votes or features.")
+            new = Votes.none(self.codebook.classes)
+        else:
+            new = read_votes(votes, classes=self.codebook.classes, **reading)
+        if features is not None:
+            new = self._with_features(new, features, **reading)
         known = find(new.codebook.workers, self.codebook.workers)
         n_known = len(self.codebook.workers)
         code = known.fill_null(n_known).to_numpy().astype(np.int32)
@@ -165,6 +171,14 @@ class Result:
         answers = kernels.choose(posterior, self.model.ties, self.model.seed, 0)
         confidence = np.take_along_axis(posterior, answers[:, None], axis=1)[:, 0]
         return new.kind.give(self._answers_frame(new.codebook.tasks, answers, confidence))
+
+    def _with_features(self, votes: Votes, features: Any, **reading: Any) -> Votes:
+        if self.codebook.features is None:
+            raise UsageError(f"{self.method or 'This model'} has not learned from features.")
+        how = {"missing": reading["missing"]} if "missing" in reading else {}
+        columns = {"task": reading.get("task_column")}
+        read = read_features(features, columns=columns, **how).only(self.codebook.features)
+        return with_features(votes, read, [])
 
     def _believe(self, block: Any, params: Any) -> Floats:
         local, _ = self.model.sweep(block, params, self.model.begin(block))
@@ -204,9 +218,12 @@ class Result:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for part, value in parts.items():
                 about[part] = _put(archive, part, value)
-            for name in ("tasks", "workers", "classes"):
+            for name in ("tasks", "workers", "classes", "features"):
+                names = getattr(self.codebook, name)
+                if names is None:
+                    continue
                 table = io.BytesIO()
-                getattr(self.codebook, name).alias("name").to_frame().write_parquet(table)
+                names.alias("name").to_frame().write_parquet(table)
                 archive.writestr(f"names/{name}.parquet", table.getvalue())
             archive.writestr("result.json", json.dumps(about, indent=1, default=np.generic.item))
 
@@ -228,6 +245,23 @@ def _put(archive: zipfile.ZipFile, name: str, value: Any) -> Any:
     if isinstance(value, tuple):
         return [_put(archive, f"{name}/{i}", part) for i, part in enumerate(value)]
     return value
+
+
+def worker_table(workers: pl.Series, tally: Floats) -> pl.DataFrame:
+    """Each worker's number of labels, and the share that is right with its interval."""
+    count = tally.sum(axis=1)
+    right = tally[:, 0]
+    low, high = metrics.wilson_interval(right, count)
+    accuracy = np.divide(right, count, out=np.zeros_like(right), where=count > 0)
+    return pl.DataFrame(
+        {
+            "worker": workers,
+            "labels": count.round().astype(np.int64),
+            "accuracy": accuracy,
+            "low": low,
+            "high": high,
+        }
+    )
 
 
 def load(path: str | Path) -> Result:
@@ -262,6 +296,7 @@ def _read(archive: zipfile.ZipFile) -> Result:
     def names(which: str) -> pl.Series:
         return pl.read_parquet(archive.read(f"names/{which}.parquet"))["name"]
 
+    features = names("features") if "names/features.parquet" in archive.namelist() else None
     model = get(about["model"])
     return Result(
         model=model,
@@ -269,7 +304,7 @@ def _read(archive: zipfile.ZipFile) -> Result:
         stats=_as(model.stats_type, get(about["stats"])),
         steps=tuple(Step(**step) for step in about["steps"]),
         converged=about["converged"],
-        codebook=Codebook(names("tasks"), names("workers"), names("classes")),
+        codebook=Codebook(names("tasks"), names("workers"), names("classes"), features),
         seconds=about["seconds"],
         method=about["method"],
         read=None if about["read"] is None else ReadReport(**about["read"]),

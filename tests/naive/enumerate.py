@@ -11,10 +11,15 @@ from tests.naive.majority import Votes
 
 
 def enumerate_truths(
-    votes: Votes, prior: list[float], confusion: list[Matrix], gold: Mapping[int, int]
+    votes: Votes,
+    prior: list[float],
+    confusion: list[Matrix],
+    gold: Mapping[int, int],
+    features: Matrix | None = None,
 ) -> tuple[float, Matrix]:
     """The log-likelihood of all votes, and how probable each class is for each task, by adding up
-    the probability of the votes together with each assignment of truths to the tasks."""
+    the probability of the votes together with each assignment of truths to the tasks. ``features``
+    is how likely each task's features are under each class."""
     n_tasks, n_classes = len(votes), len(prior)
     total = 0.0
     mass = [[0.0] * n_classes for _ in range(n_tasks)]
@@ -26,6 +31,8 @@ def enumerate_truths(
             probability *= prior[truth]
             for worker, label in votes[task]:
                 probability *= confusion[worker][truth][label]
+            if features:
+                probability *= features[task][truth]
         total += probability
         for task, truth in enumerate(truths):
             mass[task][truth] += probability

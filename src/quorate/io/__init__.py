@@ -10,13 +10,16 @@ from quorate.io.encode import (
     match,
     read_answers,
     read_votes,
+    split_labels,
 )
 from quorate.io.faults import listed, named, shown
+from quorate.io.features import Features, read_features, with_features
 from quorate.io.sinks import Outputs, check_place, output_format
 from quorate.io.sources import Kind, read_table
 
 __all__ = [
     "Answers",
+    "Features",
     "Kind",
     "Outputs",
     "ReadReport",
@@ -30,7 +33,10 @@ __all__ = [
     "named",
     "output_format",
     "read_answers",
+    "read_features",
     "read_table",
     "read_votes",
     "shown",
+    "split_labels",
+    "with_features",
 ]

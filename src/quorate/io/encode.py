@@ -41,6 +41,14 @@ class Votes:
     report: ReadReport
     kind: Kind
 
+    @classmethod
+    def none(cls, classes: pl.Series) -> Votes:
+        """No votes at all, on classes that are known."""
+        labels = Labels.from_codes([], [], [], n_classes=len(classes))
+        nobody = pl.Series("worker", [], dtype=pl.String)
+        book = Codebook(nobody.alias("task"), nobody, classes)
+        return cls(labels, book, ReadReport(0, 0, 0, True), Kind())
+
 
 def read_votes(
     source: Any,
@@ -51,12 +59,15 @@ def read_votes(
     repeats: Repeats = "count",
     format: str | None = None,
     missing: Sequence[str] = MISSING,
+    separator: str | None = None,
+    unlabelled: bool = False,
     classes: pl.Series | None = None,
 ) -> Votes:
     """Read votes from a file, standard input (``"-"``), a data frame, an Arrow table, an iterable
     of (task, worker, label), or a matrix of tasks by workers with -1 or NaN where there is none.
-    A task without any vote is not among the tasks. JSON lines that mix numbers and text in a
-    column give text.
+    A label is several, where a `separator` stands between them. Rows without a label are left out,
+    or kept if `unlabelled`, with the code -1. A task without any vote is not among the tasks. JSON
+    lines that mix numbers and text in a column give text.
 
     Examples:
         >>> votes = read_votes([("a", "ann", True), ("a", "bob", False), ("b", "ann", True)])
@@ -73,9 +84,12 @@ def read_votes(
     columns = {"task": task_column, "worker": worker_column, "label": label_column}
     table = read_table(source, ROLES, columns=columns, format=format, missing=missing)
     rows = len(table.frame)
-    frame = complete_rows(table, missing)
+    frame = complete_rows(table, missing, but=("label",) if unlabelled else ())
     missing_rows = rows - len(frame)
-    if frame.is_empty():
+    if separator is not None:
+        split = split_labels(frame, separator)
+        frame = split if unlabelled else split.drop_nulls()
+    if frame["label"].null_count() == len(frame):
         raise DataError(f"{table.origin} has no row with a task, a worker and a label.")
     if repeats != "count":
         frame = frame.unique(["task", "worker"], keep=repeats, maintain_order=True)
@@ -120,11 +134,21 @@ def read_answers(
     return Answers(tasks, labels, len(table.frame) - len(frame))
 
 
-def complete_rows(table: Table, missing: Sequence[str] = MISSING) -> pl.DataFrame:
-    """The rows that have all fields. The words for a missing one are known to the reader of text
-    files, and looked for here in other tables."""
+def split_labels(frame: pl.DataFrame, separator: str) -> pl.DataFrame:
+    """A row for each of the labels that stand joined in a row; null where there are none."""
+    parts = pl.col("label").cast(pl.String).str.split(separator)
+    label = pl.col("label").str.strip_chars()
+    return frame.with_columns(parts).explode("label").with_columns(label.replace("", None))
+
+
+def complete_rows(
+    table: Table, missing: Sequence[str] = MISSING, but: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The rows that have all fields, `but` for some. The words for a missing one are known to the
+    reader of text files, and looked for here in other tables."""
     words = [] if table.text else [missing] if isinstance(missing, str) else list(missing)
-    return table.frame.select(_present(column, words) for column in table.frame).drop_nulls()
+    frame = table.frame.select(_present(column, words) for column in table.frame)
+    return frame.drop_nulls([name for name in frame.columns if name not in but])
 
 
 def _present(column: pl.Series, words: list[str]) -> pl.Series:
@@ -179,14 +203,15 @@ def _label_codes(
     column: pl.Series, table: Table, classes: pl.Series | None
 ) -> tuple[pl.Series, pl.Series]:
     """Codes in the order of the classes: given, or sorted."""
-    present = column.unique()
+    present = column.drop_nulls().unique()
     names = retyped(present) if table.text else present
     order = names.arg_sort()
     present, names = present.gather(order), names.gather(order)
     codes = pl.arange(0, len(names), dtype=pl.Int32, eager=True)
     if classes is not None:
         codes, names = match(names, classes, f"{table.origin} has the label"), classes
-    return column.replace_strict(present, codes, return_dtype=pl.Int32), names
+    coded = column.replace_strict(present, codes, return_dtype=pl.Int32)
+    return coded.fill_null(-1), names
 
 
 def match(names: pl.Series, known: pl.Series, what: str) -> pl.Series:

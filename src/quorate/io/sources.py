@@ -118,6 +118,19 @@ def read_table(
     return Table(frame, opened.origin, opened.text, Kind(opened.library, dtypes))
 
 
+def other_columns(
+    source: Any,
+    roles: Sequence[str],
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    missing: Sequence[str] = MISSING,
+) -> list[str]:
+    """The names of the columns beside the one for the first role."""
+    opened = _open(source, roles, None, missing)
+    chosen = _find(roles[0], columns or {}, opened, strict=False)
+    return [name for name in opened.names if name != chosen]
+
+
 def _is_plain(dtype: pl.DataType) -> bool:
     words = (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)
     return dtype.is_numeric() or dtype in words

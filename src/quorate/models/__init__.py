@@ -13,6 +13,7 @@ from quorate.models.dawid_skene import DawidSkene
 from quorate.models.eigen_ratio import EigenRatio
 from quorate.models.kos import Kos
 from quorate.models.majority import Majority
+from quorate.models.naive_bayes import NaiveBayes
 from quorate.models.one_coin import OneCoin
 from quorate.models.ordered import Ordered
 from quorate.models.svd import GhoshSVD
@@ -26,6 +27,7 @@ __all__ = [
     "Kos",
     "Majority",
     "Method",
+    "NaiveBayes",
     "OneCoin",
     "Ordered",
     "make",
@@ -78,6 +80,7 @@ _KARGER = (
     "Karger, Oh and Shah, Iterative Learning for Reliable Crowdsourcing Systems (2011), and"
     " Efficient Crowdsourcing for Multi-class Labeling (2013)"
 )
+_FEATURES = "Jin and Zhang, Multiple Experts with Binary Features (2010)"
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
 METHODS: Mapping[str, Method] = {
@@ -140,6 +143,13 @@ METHODS: Mapping[str, Method] = {
             _KARGER,
             Kos,
             {},
+        ),
+        Method(
+            "naive-bayes",
+            "Dawid-Skene that learns from the tasks' binary features too: also a classifier.",
+            _FEATURES,
+            NaiveBayes,
+            {"harden": "never"},
         ),
     )
 }

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from quorate import __version__
+from quorate.kernels import Floats
+from quorate.multilabel import Multilabel
 from quorate.result import Result
 
 NEAR_TIE = 0.1  # the lead of the best class over the second
 SHOWN_WORKERS = 5
 
 
-def summarise(result: Result) -> dict[str, Any]:
+def summarise(result: Result | Multilabel) -> dict[str, Any]:
     """The dictionary that `quorate aggregate --json` prints."""
     return {
         "read": _read(result),
@@ -24,11 +26,11 @@ def summarise(result: Result) -> dict[str, Any]:
     }
 
 
-def _read(result: Result) -> dict[str, Any]:
+def _read(result: Result | Multilabel) -> dict[str, Any]:
     read = {
         "tasks": len(result.answers),
         "workers": len(result.tally),
-        "labels": int(result.tally.sum().round()),
+        "labels": _labels(result),
         "classes": len(result.classes),
     }
     if result.read is not None:
@@ -42,12 +44,16 @@ def _read(result: Result) -> dict[str, Any]:
     return read
 
 
-def _found(result: Result) -> dict[str, Any]:
-    shares = np.bincount(result.answers, minlength=len(result.classes)) / len(result.answers)
+def _labels(result: Result | Multilabel) -> int:
+    if isinstance(result, Multilabel):
+        return result.n_labels
+    return int(result.tally.sum().round())
+
+
+def _found(result: Result | Multilabel) -> dict[str, Any]:
+    shares = zip(result.classes, _class_shares(result), strict=True)
     return {
-        "class_shares": {
-            str(name): float(share) for name, share in zip(result.classes, shares, strict=True)
-        },
+        "class_shares": {str(name): float(share) for name, share in shares},
         "mean_confidence": float(result.confidence.mean()),
         "near_ties": _near_ties(result),
         "best_workers": _workers(result, by="low", descending=True),
@@ -55,16 +61,27 @@ def _found(result: Result) -> dict[str, Any]:
     }
 
 
-def _near_ties(result: Result) -> int:
+def _class_shares(result: Result | Multilabel) -> Floats:
+    """The share of the tasks whose label a class is, or is one of."""
+    if isinstance(result, Multilabel):
+        right: Floats = result.answers.mean(axis=0)
+        return right
+    return np.bincount(result.answers, minlength=len(result.classes)) / len(result.answers)
+
+
+def _near_ties(result: Result | Multilabel) -> int:
+    if isinstance(result, Multilabel):
+        return int((np.abs(2 * result.posterior - 1) < NEAR_TIE).any(axis=1).sum())
     if result.posterior.shape[1] < 2:
         return 0
     second, first = np.partition(result.posterior, -2, axis=1)[:, -2:].T
     return int((first - second < NEAR_TIE).sum())
 
 
-def _workers(result: Result, by: str, descending: bool) -> list[dict[str, Any]]:
+def _workers(result: Result | Multilabel, by: str, descending: bool) -> list[dict[str, Any]]:
     """Ranked by the bound of the interval that is sure, so that few labels do not lead."""
-    ranked = result.workers_frame.sort(by, descending=descending, maintain_order=True)
+    workers = result.crowd_frame if isinstance(result, Multilabel) else result.workers_frame
+    ranked = workers.sort(by, descending=descending, maintain_order=True)
     rows = ranked.head(SHOWN_WORKERS).to_dicts()
     return [row | {"worker": _name(row["worker"])} for row in rows]
 
@@ -75,7 +92,7 @@ def _name(name: Any) -> Any:
     return name if is_plain else str(name)
 
 
-def _how(result: Result) -> dict[str, Any]:
+def _how(result: Result | Multilabel) -> dict[str, Any]:
     return {
         "method": result.method,
         "iterations": result.iterations,
