@@ -22,7 +22,7 @@ from tests.checks import (
 )
 from tests.naive.majority import Votes
 
-from quorate import DawidSkene, Labels, Majority, OneCoin, fit
+from quorate import DawidSkene, Labels, Majority, OneCoin, RankOne, fit
 
 Check = Callable[[Case], None]
 Kind = type[DawidSkene] | type[OneCoin]
@@ -64,6 +64,12 @@ CASES = (
     Case("one-coin-gold", OneCoin, gold=True),
     Case("one-coin-worker-prior", OneCoin, lambda p: {"worker_prior": p.counts}),
     Case("one-coin-init", OneCoin, lambda p: {"init": p.confusion}),
+    Case("rank-one", RankOne),
+    Case("rank-one-one-skill", RankOne, lambda p: {"variant": "one-skill", "margin": 0.5}),
+    Case("rank-one-one-vs-rest", RankOne, lambda p: {"variant": "one-vs-rest"}),
+    Case("rank-one-beyond-chance", RankOne, lambda p: {"variant": "beyond-chance"}),
+    Case("rank-one-in-turn", RankOne, lambda p: {"order": "in-turn"}),
+    Case("rank-one-gold", RankOne, gold=True),
 )
 
 

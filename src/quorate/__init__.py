@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quorate.fit import fit
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
-    from quorate.models import DawidSkene, Majority, OneCoin, methods
+    from quorate.models import DawidSkene, Majority, OneCoin, RankOne, methods
     from quorate.result import Result, load
     from quorate.simulate import simulate
 
@@ -36,6 +36,7 @@ _HOMES = {
     "Majority": "quorate.models",
     "OneCoin": "quorate.models",
     "QuorateError": "quorate.errors",
+    "RankOne": "quorate.models",
     "Result": "quorate.result",
     "UsageError": "quorate.errors",
     "fit": "quorate.fit",
@@ -53,6 +54,7 @@ __all__ = [
     "Majority",
     "OneCoin",
     "QuorateError",
+    "RankOne",
     "Result",
     "UsageError",
     "__version__",

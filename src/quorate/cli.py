@@ -124,6 +124,22 @@ def method_options(command: Command) -> Command:
             click.option(
                 "--high", type=float, help="Greatest accuracy of that prior. [default: 1]"
             ),
+            click.option(
+                "--variant",
+                type=click.Choice(["auto", "one-skill", "one-vs-rest", "beyond-chance"]),
+                help="What rank-one makes of more than two classes. [default: auto]",
+            ),
+            click.option(
+                "--margin", type=float, help="How far rank-one keeps from sure skills. [default: 1]"
+            ),
+            click.option(
+                "--order",
+                type=click.Choice(["together", "in-turn"]),
+                help="How rank-one's workers take their steps. [default: together]",
+            ),
+            click.option(
+                "--max-sweeps", type=int, help="At most so many of those steps. [default: 1000]"
+            ),
         )
     ):
         command = option(command)

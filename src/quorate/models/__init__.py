@@ -11,6 +11,7 @@ from quorate.model import Model
 from quorate.models.dawid_skene import DawidSkene
 from quorate.models.majority import Majority
 from quorate.models.one_coin import OneCoin
+from quorate.models.rank_one import RankOne
 
 __all__ = [
     "METHODS",
@@ -19,6 +20,7 @@ __all__ = [
     "Majority",
     "Method",
     "OneCoin",
+    "RankOne",
     "make",
     "method_named",
     "methods",
@@ -48,6 +50,10 @@ _DAWID_SKENE = (
 _FAST = (
     "Sinha, Rao and Balasubramanian, Fast Dawid-Skene: A Fast Vote Aggregation Scheme for"
     " Sentiment Classification (2018)"
+)
+_RANK_ONE = (
+    "Ma, Olshevsky, Saligrama and Szepesvari, Gradient Descent for Sparse Rank-One Matrix"
+    " Completion for Crowd-sourced Aggregation of Sparsely Interacting Workers (2018)"
 )
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
@@ -82,6 +88,13 @@ METHODS: Mapping[str, Method] = {
             _ADAPTIVE,
             OneCoin,
             {"harden": "never"},
+        ),
+        Method(
+            "rank-one",
+            "Skills from how often workers agree with each other, by rank-one completion.",
+            _RANK_ONE,
+            RankOne,
+            {},
         ),
     )
 }
