@@ -22,7 +22,7 @@ from tests.checks import (
 )
 from tests.naive.majority import Votes
 
-from quorate import DawidSkene, Labels, Majority, OneCoin, RankOne, fit
+from quorate import DawidSkene, Labels, Majority, MaxMargin, OneCoin, RankOne, WeightedVote, fit
 
 Check = Callable[[Case], None]
 Kind = type[DawidSkene] | type[OneCoin]
@@ -70,6 +70,13 @@ CASES = (
     Case("rank-one-beyond-chance", RankOne, lambda p: {"variant": "beyond-chance"}),
     Case("rank-one-in-turn", RankOne, lambda p: {"order": "in-turn"}),
     Case("rank-one-gold", RankOne, gold=True),
+    Case("iwmv", WeightedVote),
+    Case("iwmv-first", WeightedVote, lambda p: {"ties": "first"}),
+    Case("iwmv-random", WeightedVote, lambda p: {"ties": "random"}),
+    Case("iwmv-gold", WeightedVote, gold=True),
+    Case("m3v", MaxMargin),
+    Case("m3v-costly", MaxMargin, lambda p: {"cost": 3.0, "rounding": 0.3}),
+    Case("m3v-gold", MaxMargin, gold=True),
 )
 
 

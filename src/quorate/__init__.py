@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from quorate.fit import fit
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
-    from quorate.models import DawidSkene, Majority, OneCoin, RankOne, methods
+    from quorate.models import (
+        DawidSkene,
+        Majority,
+        MaxMargin,
+        OneCoin,
+        RankOne,
+        WeightedVote,
+        methods,
+    )
     from quorate.result import Result, load
     from quorate.simulate import simulate
 
@@ -34,11 +42,13 @@ _HOMES = {
     "DawidSkene": "quorate.models",
     "Labels": "quorate.labels",
     "Majority": "quorate.models",
+    "MaxMargin": "quorate.models",
     "OneCoin": "quorate.models",
     "QuorateError": "quorate.errors",
     "RankOne": "quorate.models",
     "Result": "quorate.result",
     "UsageError": "quorate.errors",
+    "WeightedVote": "quorate.models",
     "fit": "quorate.fit",
     "load": "quorate.result",
     "methods": "quorate.models",
@@ -52,11 +62,13 @@ __all__ = [
     "DawidSkene",
     "Labels",
     "Majority",
+    "MaxMargin",
     "OneCoin",
     "QuorateError",
     "RankOne",
     "Result",
     "UsageError",
+    "WeightedVote",
     "__version__",
     "aggregate",
     "fit",

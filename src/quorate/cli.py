@@ -140,6 +140,14 @@ def method_options(command: Command) -> Command:
             click.option(
                 "--max-sweeps", type=int, help="At most so many of those steps. [default: 1000]"
             ),
+            click.option(
+                "--cost", type=float, help="What m3v gives for a lead short by 1. [default: 0.3]"
+            ),
+            click.option(
+                "--rounding",
+                type=float,
+                help="How near to m3v's margin it is round. [default: 0.1]",
+            ),
         )
     ):
         command = option(command)

@@ -10,17 +10,21 @@ from quorate.errors import UsageError
 from quorate.model import Model
 from quorate.models.dawid_skene import DawidSkene
 from quorate.models.majority import Majority
+from quorate.models.max_margin import MaxMargin
 from quorate.models.one_coin import OneCoin
 from quorate.models.rank_one import RankOne
+from quorate.models.weighted_vote import WeightedVote
 
 __all__ = [
     "METHODS",
     "MODELS",
     "DawidSkene",
     "Majority",
+    "MaxMargin",
     "Method",
     "OneCoin",
     "RankOne",
+    "WeightedVote",
     "make",
     "method_named",
     "methods",
@@ -55,6 +59,10 @@ _RANK_ONE = (
     "Ma, Olshevsky, Saligrama and Szepesvari, Gradient Descent for Sparse Rank-One Matrix"
     " Completion for Crowd-sourced Aggregation of Sparsely Interacting Workers (2018)"
 )
+_WEIGHTED_VOTE = (
+    "Li and Yu, Error Rate Bounds and Iterative Weighted Majority Voting for Crowdsourcing (2014)"
+)
+_MAX_MARGIN = "Tian and Zhu, Max-Margin Majority Voting for Learning from Crowds (2015)"
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
 METHODS: Mapping[str, Method] = {
@@ -94,6 +102,20 @@ METHODS: Mapping[str, Method] = {
             "Skills from how often workers agree with each other, by rank-one completion.",
             _RANK_ONE,
             RankOne,
+            {},
+        ),
+        Method(
+            "iwmv",
+            "Votes weighted by how often each worker agrees with the answers, again and again.",
+            _WEIGHTED_VOTE,
+            WeightedVote,
+            {},
+        ),
+        Method(
+            "m3v",
+            "Weights under which the answers win by a margin.",
+            _MAX_MARGIN,
+            MaxMargin,
             {},
         ),
     )
