@@ -20,6 +20,8 @@ from quorate.models.rank_one import VARIANTS
         ("rte", "auto", 0.0725),
         ("temp", "auto", 0.0606),
         ("dog", "one-skill", 0.1660),
+        ("dog", "one-vs-rest", 0.1648),
+        ("dog", "beyond-chance", 0.1648),
         ("dog", "auto", 0.1660),
         ("web", "one-skill", 0.1677),
         ("web", "one-vs-rest", 0.2141),

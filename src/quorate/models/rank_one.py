@@ -152,7 +152,10 @@ class RankOne:
             n_classes = len(stats.labels)
             several = self.variant == "auto" and n_classes > 2
             chosen = "one-skill" if self.variant == "auto" or n_classes <= 2 else self.variant
-            ways = tuple(self._solve(stats, v) for v in (VARIANTS if several else (chosen,)))
+            graph = _Graph.of(stats.pairs, n_classes, self.margin)
+            share = stats.labels / stats.labels.sum()
+            variants = VARIANTS if several else (chosen,)
+            ways = tuple(self._solve(graph, share, variant) for variant in variants)
             return Candidates(ways) if several else ways[0]
         assert isinstance(stats, Reading) and params is not None
         if params.crowd:
@@ -195,12 +198,11 @@ class RankOne:
             posterior[known] = np.eye(block.n_classes)[block.gold[known]]
         return posterior
 
-    def _solve(self, meetings: Meetings, variant: str) -> Params:
+    def _solve(self, graph: _Graph, share: Floats, variant: str) -> Params:
         """Algorithm 1, once for each column of skills."""
-        n_classes = len(meetings.labels)
-        graph = _Graph.of(meetings.pairs, n_classes, self.margin)
+        n_classes = len(share)
         descend = _together if self.order == "together" else _in_turn
-        worths = _worth_of_pairs(variant, meetings.labels / meetings.labels.sum())
+        worths = _worth_of_pairs(variant, share)
         found = [descend(graph.agreeing(w), self.tol, self.max_sweeps) for w in worths]
         skill = np.stack([column.skill for column in found], axis=1)
         met, unjudged = graph.met[:-1], graph.limit[:-1] == 0
