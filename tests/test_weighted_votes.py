@@ -19,7 +19,7 @@ from quorate import Labels, MaxMargin, WeightedVote, fit, metrics
         ("temp", "shared", 0.0584),
         ("dog", "shared", 0.1698),
         ("web", "shared", 0.1557),
-        ("web", "first", 0.1504),  # as in the table of Tian and Zhu (2015)
+        ("web", "first", 0.1504),
     ],
 )
 def test_error_of_iwmv(data: Path, name: str, ties: str, error: float) -> None:

@@ -1,7 +1,7 @@
 """Max-margin majority voting, as loops.
 
-T. Tian and J. Zhu, "Max-Margin Majority Voting for Learning from Crowds" (2015): the objective of
-section 3, lowered by steps that minimise a sum of parabolas above it, one for each worker; steps
+T. Tian and J. Zhu, "Max-Margin Majority Voting for Learning from Crowds" (2015): its
+objective, lowered by steps that minimise a sum of parabolas above it, one for each worker; steps
 that would raise it are halved. The parabola above the hinge is that of the paper's scale mixture.
 """
 

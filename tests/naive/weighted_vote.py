@@ -1,7 +1,7 @@
 """Iterative weighted majority voting, as loops.
 
 H. Li and B. Yu, "Error Rate Bounds and Iterative Weighted Majority Voting for Crowdsourcing"
-(2014): algorithm 1, with tied answers shared or the first of them.
+(2014), with tied answers shared or the first of them.
 """
 
 from __future__ import annotations

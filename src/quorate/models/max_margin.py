@@ -1,6 +1,6 @@
 """Max-margin majority voting: weights under which answers win by a margin.
 
-T. Tian and J. Zhu, "Max-Margin Majority Voting for Learning from Crowds" (NIPS 2015), section 3:
+T. Tian and J. Zhu, "Max-Margin Majority Voting for Learning from Crowds" (NIPS 2015):
 weights and answers together minimise ``|weight|^2 / 2 + cost * sum of hinge(1 - lead)``, where the
 lead of a task is that of its answer's weighted vote over the next best.
 

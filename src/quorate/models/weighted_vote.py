@@ -1,7 +1,7 @@
 """Iterative weighted majority voting: a vote weighted by how often each worker agrees with it.
 
 H. Li and B. Yu, "Error Rate Bounds and Iterative Weighted Majority Voting for Crowdsourcing"
-(2014), section 4. With k classes a worker of accuracy w has the weight k w - 1: the weight that
+(2014). With k classes a worker of accuracy w has the weight k w - 1: the weight that
 minimises their bound on the error of the vote and, around chance, the log-odds of one-coin workers
 but for a factor.
 """
