@@ -33,9 +33,12 @@ from quorate import (
     Kos,
     Labels,
     Majority,
+    MaxMargin,
     NaiveBayes,
     OneCoin,
     Ordered,
+    RankOne,
+    WeightedVote,
     fit,
 )
 
@@ -202,6 +205,19 @@ CASES = (
         lambda p: {**NAIVE_BAYES, "init": p.confusion},
         features=True,
     ),
+    Case("rank-one", RankOne),
+    Case("rank-one-one-skill", RankOne, lambda p: {"variant": "one-skill", "margin": 0.5}),
+    Case("rank-one-one-vs-rest", RankOne, lambda p: {"variant": "one-vs-rest"}),
+    Case("rank-one-beyond-chance", RankOne, lambda p: {"variant": "beyond-chance"}),
+    Case("rank-one-in-turn", RankOne, lambda p: {"order": "in-turn"}),
+    Case("rank-one-gold", RankOne, gold=True),
+    Case("iwmv", WeightedVote),
+    Case("iwmv-first", WeightedVote, lambda p: {"ties": "first"}),
+    Case("iwmv-random", WeightedVote, lambda p: {"ties": "random"}),
+    Case("iwmv-gold", WeightedVote, gold=True),
+    Case("m3v", MaxMargin),
+    Case("m3v-costly", MaxMargin, lambda p: {"cost": 3.0, "rounding": 0.3}),
+    Case("m3v-gold", MaxMargin, gold=True),
 )
 
 

@@ -145,7 +145,8 @@ def method_options(command: Command) -> Command:
                 "--variant",
                 metavar="NAME",
                 help="Of kos: messages, centred-svd; of eigen-ratio: eigenvectors-of-ratio,"
-                " ratio-of-eigenvectors. The first of them is the default.",
+                " ratio-of-eigenvectors; of rank-one: auto, one-skill, one-vs-rest, beyond-chance."
+                " The first of them is the default.",
             ),
             click.option(
                 "--noise", type=float, help="How much kos's first messages vary. [default: 1]"
@@ -159,6 +160,25 @@ def method_options(command: Command) -> Command:
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
             click.option(
                 "--high", type=float, help="Greatest accuracy of that prior. [default: 1]"
+            ),
+            click.option(
+                "--margin", type=float, help="How far rank-one keeps from sure skills. [default: 1]"
+            ),
+            click.option(
+                "--order",
+                type=click.Choice(["together", "in-turn"]),
+                help="How rank-one's workers take their steps. [default: together]",
+            ),
+            click.option(
+                "--max-sweeps", type=int, help="At most so many of those steps. [default: 1000]"
+            ),
+            click.option(
+                "--cost", type=float, help="What m3v gives for a lead short by 1. [default: 0.3]"
+            ),
+            click.option(
+                "--rounding",
+                type=float,
+                help="How near to m3v's margin it is round. [default: 0.1]",
             ),
         )
     ):

@@ -13,10 +13,13 @@ from quorate.models.dawid_skene import DawidSkene
 from quorate.models.eigen_ratio import EigenRatio
 from quorate.models.kos import Kos
 from quorate.models.majority import Majority
+from quorate.models.max_margin import MaxMargin
 from quorate.models.naive_bayes import NaiveBayes
 from quorate.models.one_coin import OneCoin
 from quorate.models.ordered import Ordered
+from quorate.models.rank_one import RankOne
 from quorate.models.svd import GhoshSVD
+from quorate.models.weighted_vote import WeightedVote
 
 __all__ = [
     "METHODS",
@@ -26,10 +29,13 @@ __all__ = [
     "GhoshSVD",
     "Kos",
     "Majority",
+    "MaxMargin",
     "Method",
     "NaiveBayes",
     "OneCoin",
     "Ordered",
+    "RankOne",
+    "WeightedVote",
     "make",
     "method_named",
     "methods",
@@ -81,6 +87,14 @@ _KARGER = (
     " Efficient Crowdsourcing for Multi-class Labeling (2013)"
 )
 _FEATURES = "Jin and Zhang, Multiple Experts with Binary Features (2010)"
+_RANK_ONE = (
+    "Ma, Olshevsky, Saligrama and Szepesvari, Gradient Descent for Sparse Rank-One Matrix"
+    " Completion for Crowd-sourced Aggregation of Sparsely Interacting Workers (2018)"
+)
+_WEIGHTED_VOTE = (
+    "Li and Yu, Error Rate Bounds and Iterative Weighted Majority Voting for Crowdsourcing (2014)"
+)
+_MAX_MARGIN = "Tian and Zhu, Max-Margin Majority Voting for Learning from Crowds (2015)"
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
 METHODS: Mapping[str, Method] = {
@@ -150,6 +164,27 @@ METHODS: Mapping[str, Method] = {
             _FEATURES,
             NaiveBayes,
             {"harden": "never"},
+        ),
+        Method(
+            "rank-one",
+            "Skills from how often workers agree with each other, by rank-one completion.",
+            _RANK_ONE,
+            RankOne,
+            {},
+        ),
+        Method(
+            "iwmv",
+            "Votes weighted by how often each worker agrees with the answers, again and again.",
+            _WEIGHTED_VOTE,
+            WeightedVote,
+            {},
+        ),
+        Method(
+            "m3v",
+            "Weights under which the answers win by a margin.",
+            _MAX_MARGIN,
+            MaxMargin,
+            {},
         ),
     )
 }
