@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from quorate.aggregate import aggregate
+    from quorate.diagnose import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
     from quorate.fit import fit
     from quorate.io import read_votes
@@ -32,12 +33,14 @@ _HOMES = {
     "Codebook": "quorate.labels",
     "DataError": "quorate.errors",
     "DawidSkene": "quorate.models",
+    "Diagnosis": "quorate.diagnose",
     "Labels": "quorate.labels",
     "Majority": "quorate.models",
     "OneCoin": "quorate.models",
     "QuorateError": "quorate.errors",
     "Result": "quorate.result",
     "UsageError": "quorate.errors",
+    "diagnose": "quorate.diagnose",
     "fit": "quorate.fit",
     "load": "quorate.result",
     "methods": "quorate.models",
@@ -49,6 +52,7 @@ __all__ = [
     "Codebook",
     "DataError",
     "DawidSkene",
+    "Diagnosis",
     "Labels",
     "Majority",
     "OneCoin",
@@ -57,6 +61,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "aggregate",
+    "diagnose",
     "fit",
     "load",
     "methods",

@@ -68,7 +68,7 @@ def aggregate(
     )
     notes: list[str] = []
     if gold is not None:
-        read = _with_gold(read, gold, notes)
+        read = with_gold(read, gold, notes)
     if read.labels.n_classes == 1:
         notes.append(f"All votes say {read.codebook.classes[0]!r}: there is nothing to decide.")
     model = make(method, **_in_codes(options, read.codebook, notes))
@@ -78,7 +78,7 @@ def aggregate(
     return replace(result, method=method, kind=read.kind, read=read.report, notes=tuple(notes))
 
 
-def _with_gold(votes: Votes, gold: Any, notes: list[str]) -> Votes:
+def with_gold(votes: Votes, gold: Any, notes: list[str]) -> Votes:
     """The votes with the known answers, some of which may be classes that nobody voted for."""
     answers = read_answers(gold)
     if answers.missing:

@@ -170,7 +170,7 @@ def aggregate(
     for path in tables.values():
         if path not in (None, "-"):
             output_format(str(path))
-    given = {name: value for name, value in options.items() if value not in (None, ())}
+    given = _given(options)
     if "beta" in given:
         given["beta"] = _two_numbers("beta", given["beta"])
     with _progress_bar() as progress:
@@ -189,6 +189,36 @@ def aggregate(
     show(summary, _console(to_stderr=to_stdout))
     if output is None:
         click.echo("\nThe labels themselves: -o labels.csv, or -o - for standard output.")
+
+
+@main.command()
+@click.argument("votes")
+@click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
+@click.option("--workers", metavar="FILE", help="Where a table of the workers goes.")
+@click.option("--seed", type=int, help="For the bootstrap. [default: 0]")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@reading_options
+def diagnose(votes: str, workers: str | None, as_json: bool, **options: Any) -> None:
+    """Say whether the crowd of VOTES can be learned, by what, and whom to mistrust."""
+    from quorate.diagnose import diagnose as run
+    from quorate.io import Outputs, output_format
+    from quorate.report import show_diagnosis
+
+    if workers not in (None, "-"):
+        output_format(str(workers))
+    with _progress_bar() as progress:
+        diagnosis = run(votes, progress=progress, **_given(options))
+    if workers is not None:
+        with Outputs() as outputs:
+            outputs.table(diagnosis.workers_frame, workers)
+    to_stdout = workers == "-"
+    if as_json:
+        _print_json(diagnosis.as_dict(), to_stderr=to_stdout)
+    else:
+        show_diagnosis(diagnosis.as_dict(), _console(to_stderr=to_stdout))
 
 
 @main.command()
@@ -217,6 +247,11 @@ def demo(tasks: int, seed: int, output: str | None) -> None:
     from quorate.demo import run
 
     run(tasks, seed, output, _console())
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given: the others keep their defaults."""
+    return {name: value for name, value in options.items() if value not in (None, ())}
 
 
 def _two_numbers(option: str, text: str) -> tuple[float, float]:
