@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from quorate.aggregate import aggregate
+    from quorate.compare import Comparison, compare
     from quorate.diagnose import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
     from quorate.fit import fit
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "aggregate": "quorate.aggregate",
     "Codebook": "quorate.labels",
+    "Comparison": "quorate.compare",
     "DataError": "quorate.errors",
     "DawidSkene": "quorate.models",
     "Diagnosis": "quorate.diagnose",
@@ -40,6 +42,7 @@ _HOMES = {
     "QuorateError": "quorate.errors",
     "Result": "quorate.result",
     "UsageError": "quorate.errors",
+    "compare": "quorate.compare",
     "diagnose": "quorate.diagnose",
     "fit": "quorate.fit",
     "load": "quorate.result",
@@ -50,6 +53,7 @@ _HOMES = {
 
 __all__ = [
     "Codebook",
+    "Comparison",
     "DataError",
     "DawidSkene",
     "Diagnosis",
@@ -61,6 +65,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "aggregate",
+    "compare",
     "diagnose",
     "fit",
     "load",

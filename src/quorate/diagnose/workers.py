@@ -21,7 +21,7 @@ from quorate.result import Result
 
 Z = 1.645  # one-sided 95 %
 NEARLY_EQUAL = 0.1  # rows of the confusion matrix: V of a spammer
-FAR_BELOW = 1 / 3  # of the better workers' V: what a spammer's surely is
+LITTLE = 0.25  # V: what a spammer's is surely below, and below half of the better workers'
 
 
 class Judgement(NamedTuple):
@@ -68,7 +68,7 @@ def judge(labels: Labels, result: Result, engine: Threads) -> Judgement:
     needed = (2 * Z / better) ** 2 if better > 0 else np.inf
     few = ~judgeable | (n * np.maximum(met - 1, 1) < needed)
     agreement, by_chance, score = _beyond_chance(counts, said, truth, n)
-    spammer = _discovered(ndtr(root - FAR_BELOW * better * size), ~few)
+    spammer = _discovered(ndtr(root - min(LITTLE, better / 2) * size), ~few)
     spammer &= root < np.maximum(Z, NEARLY_EQUAL * size)
     inverted = _discovered(ndtr(score), ~few) & ~spammer
     return Judgement(
