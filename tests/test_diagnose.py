@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 from tests.naive import worker_graph as naive
 
 import quorate
@@ -20,6 +22,7 @@ from quorate.cli import main
 from quorate.diagnose import graph, pairs, theory, workers
 from quorate.engines.threads import Threads
 from quorate.models.one_coin import one_coin_confusion
+from quorate.report import show_diagnosis
 
 
 def frame(labels: Labels, names: str = "w") -> pl.DataFrame:
@@ -142,7 +145,7 @@ def test_an_eigenvalue_that_has_not_settled_says_so(monkeypatch) -> None:
     monkeypatch.setattr(graph, "MOST_STEPS", 1)
     labels = quorate.read_votes(ring(201)).labels
     lowest = graph.smallest_eigenvalue(labels, np.ones(201, bool), seed=0)
-    assert not lowest.settled
+    assert lowest.settled is False
     assert lowest.value > 0
 
 
@@ -155,6 +158,15 @@ def test_pairs_of_a_sample_when_there_are_too_many(monkeypatch) -> None:
     assert part.sampled and not whole.sampled
     assert 0 < part.pairs < whole.pairs
     assert part.shared_median == pytest.approx(whole.shared_median, abs=2)
+
+
+def test_a_task_of_everybody_does_not_take_all_pairs(monkeypatch) -> None:
+    """Five hundred workers on one task are 125,000 pairs: a few workers' are looked at."""
+    monkeypatch.setattr(pairs, "MOST", 400)
+    votes = [(t, w, (t + w) % 2) for w in range(500) for t in (0, 1 + w // 3)]
+    found = quorate.diagnose(votes).graph
+    assert found.sampled and found.components == 1
+    assert 0 < found.pairs < 5000
 
 
 def test_the_bound_holds_for_skills_from_many_tasks() -> None:
@@ -319,8 +331,8 @@ def test_known_answers_judge_workers_who_are_alone() -> None:
 def test_degenerate_votes_are_diagnosed(votes: list[tuple[object, object, int]]) -> None:
     found = quorate.diagnose(votes)
     assert found.findings
-    text = json.dumps(found.as_dict(), allow_nan=True)
-    assert "NaN" not in text
+    assert json.dumps(found.as_dict(), allow_nan=False)
+    show_diagnosis(found.as_dict(), Console(file=io.StringIO()))
     assert len(found.workers) == len({worker for _, worker, _ in votes})
 
 

@@ -333,15 +333,15 @@ def _methods_bar() -> Iterator[Callable[[int, int, str], None] | None]:
 
     columns = (
         TextColumn("{task.completed:.0f} of {task.total:.0f} methods"),
-        TextColumn("{task.fields[name]}"),
+        TextColumn("{task.fields[left]}"),
     )
     with _bar(*columns) as update:
         if update is None:
             yield None
             return
 
-        def progress(done: int, total: int, name: str) -> None:
-            update(done, total, name=name)
+        def progress(done: int, total: int, left: str) -> None:
+            update(done, total, left=left if len(left) <= 40 else f"{left[:37]}...")
 
         yield progress
 

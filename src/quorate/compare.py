@@ -11,7 +11,7 @@ nothing by a matrix that rules out what it has not seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ from quorate.model import Model
 from quorate.models import METHODS, Majority, make, method_named
 
 CROWD = 2.0  # pseudo-counts of the crowd's pooled matrix in each row of a worker's
+TICK = 0.5  # seconds between calls of `progress`
 
 Progress = Callable[[int, int, str], None]
 
@@ -129,8 +130,8 @@ def compare(
     settings. `gold` holds known answers, to score by, not to learn from. `hidden` is the share of
     the votes that is hidden to be predicted, at most one of a task with at least two. `seed` is
     for which these are, and for the bootstrap. Methods run side by side on `threads` threads, and
-    `progress` is called with how many are done, of how many, and the last one's name. `votes` and
-    how they are read is as for `aggregate`.
+    `progress` is called with how many are done, of how many, and the names of the others. `votes`
+    and how they are read is as for `aggregate`.
 
     Examples:
         >>> from quorate import DawidSkene, Majority
@@ -295,18 +296,23 @@ def _run(
     n_threads = threads or Threads().n_threads
     engines = [Threads(max(1, n_threads // max(len(makers), 1))) for _ in makers]
     with ThreadPoolExecutor(n_threads) as pool:
-        waiting: dict[Future[Outcome], str] = {}
-        for (name, make_it), engine in zip(makers, engines, strict=True):
-            waiting[pool.submit(judge.outcome, name, make_it, engine)] = name
+        futures = {
+            pool.submit(judge.outcome, name, make_it, engine): name
+            for (name, make_it), engine in zip(makers, engines, strict=True)
+        }
         try:
-            for done, future in enumerate(as_completed(waiting), start=1):
-                future.result()
+            waiting = set(futures)
+            while waiting:
+                done, waiting = wait(waiting, timeout=TICK, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
                 if progress:
-                    progress(done, len(waiting), waiting[future])
+                    left = ", ".join(futures[f] for f in futures if f in waiting)
+                    progress(len(futures) - len(waiting), len(futures), left)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-        return [future.result() for future in waiting]
+        return [future.result() for future in futures]
 
 
 def hide(labels: Labels, share: float, seed: int) -> Hidden | None:

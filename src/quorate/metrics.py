@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import kernels
 from quorate.kernels import Floats
 
-# A resampling draws at most so many numbers, so that it ends on any data.
-MOST_DRAWS = 20_000_000
+# A bootstrap draws about so many numbers in all, and so many at a time.
+MOST_DRAWS, DRAWS_AT_ONCE = 20_000_000, 2_000_000
 
 
 def error(posterior: Floats, truth: NDArray[np.integer]) -> float:
@@ -64,17 +66,22 @@ def mean_interval(values: Floats, seed: int = 0, draws: int = 2000) -> tuple[flo
         (0.61, 0.79)
     """
     value, count = np.unique(values, return_counts=True)
-    weight = resamples(count, seed, draws)
-    low, high = np.percentile(weight @ value / len(values), [2.5, 97.5])
+    means = [weight @ value / len(values) for weight in resamples(count, seed, draws)]
+    low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
     return float(low), float(high)
 
 
-def resamples(count: NDArray[np.integer], seed: int, draws: int) -> NDArray[np.integer]:
-    """``[draw, kind]``: how often each kind of task comes up when as many tasks as there are get
-    drawn with replacement; tasks that are alike are drawn as one kind, which changes nothing."""
+def resamples(count: NDArray[np.integer], seed: int, draws: int) -> Iterator[Floats]:
+    """Runs of ``[draw, kind]``: how often each kind of task comes up when as many tasks as there
+    are get drawn with replacement; to draw tasks that are alike as one kind changes nothing. With
+    very many kinds there are fewer draws."""
     draws = min(draws, max(100, MOST_DRAWS // len(count)))
+    at_once = max(1, DRAWS_AT_ONCE // len(count))
     random = np.random.default_rng(seed)
-    return random.multinomial(int(count.sum()), count / count.sum(), size=draws)
+    for done in range(0, draws, at_once):
+        size = min(at_once, draws - done)
+        drawn = random.multinomial(int(count.sum()), count / count.sum(), size=size)
+        yield drawn.astype(np.float64)
 
 
 def krippendorff_alpha(
@@ -98,8 +105,11 @@ def alpha_interval(
     votes: NDArray[np.integer], count: NDArray[np.integer], seed: int = 0, draws: int = 1000
 ) -> tuple[float, float] | None:
     """The 95 % bootstrap interval of `krippendorff_alpha` over tasks."""
-    apart, classes = _disagreement(votes, resamples(count, seed, draws))
-    alphas = (_alpha(float(a), c) for a, c in zip(apart, classes, strict=True))
+    alphas = [
+        _alpha(float(apart), classes)
+        for weight in resamples(count, seed, draws)
+        for apart, classes in zip(*_disagreement(votes, weight), strict=True)
+    ]
     defined = [alpha for alpha in alphas if alpha is not None]
     if not defined:
         return None

@@ -135,7 +135,7 @@ class Diagnosis:
             "findings": [finding.as_dict() for finding in self.findings],
             "agreement": asdict(self.agreement),
             "graph": asdict(self.graph),
-            "knowledge": None if self.knowledge is None else asdict(self.knowledge),
+            "knowledge": None if self.knowledge is None else self.knowledge.as_dict(),
             "copying": [asdict(pair) for pair in self.copying],
             "notes": list(self.notes),
         }

@@ -137,7 +137,7 @@ def smallest_eigenvalue(labels: Labels, workers: NDArray[np.bool_], seed: int) -
     values, vectors = _lowest(laplacian, degree, seed)
     error = float(np.linalg.norm(product(vectors[:, :1]) - values[0] * vectors[:, :1]))
     at = int(np.argmax(np.abs(vectors[:, 0])))
-    settled = error <= 2 * TOLERANCE * values[0]
+    settled = bool(error <= 2 * TOLERANCE * values[0])
     return Eigenvalue(max(float(values[0]), 0.0), settled, int(code[at]))
 
 

@@ -123,8 +123,9 @@ def meetings(labels: Labels, seed: int) -> tuple[Iterator[Meetings], bool]:
     n = labels.n_workers
     order = np.random.default_rng(seed).permutation(n) if sampled else np.arange(n)
     done = work[order].cumsum()
-    cuts = np.searchsorted(done, np.arange(RUN, min(done[-1], MOST) + RUN, RUN), side="right")
-    return _runs(labels, order, np.unique([0, *cuts])), sampled
+    limit = min(done[-1], MOST)
+    cuts = np.searchsorted(done, [*np.arange(RUN, limit, RUN), limit], side="right")
+    return _runs(labels, order, np.unique([0, *np.maximum(cuts, 1)])), sampled
 
 
 def _runs(labels: Labels, order: NDArray[np.int64], edges: NDArray[np.int64]) -> Iterator[Meetings]:

@@ -6,7 +6,7 @@ for Crowdsourcing" (NIPS 2014), whose section 5 names the quantities here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class Knowledge:
     workers_enough: float
     labels_least: float
     labels_enough: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """With None for what is infinite: no number of such workers is enough."""
+        return {k: v if np.isfinite(v) else None for k, v in asdict(self).items()}
 
 
 def knowledge(labels: Labels, confusion: Floats, prior: Floats) -> Knowledge:

@@ -76,17 +76,19 @@ def _knowledge(known: dict[str, Any], read: dict[str, Any]) -> list[tuple[str, s
         ("kappa", f"{known['kappa']:.3g}"),
         ("sigma_L", f"{known['sigma_l']:.3g}"),
         ("D-bar", f"{known['d_bar']:.3g}"),
-        (
-            "labels a task",
-            f"{per_task:.1f}; at least {known['labels_least']:.1f} for any method, and in the order"
-            f" of {known['labels_enough']:,.0f} for all answers to be right",
-        ),
-        (
-            "workers",
-            f"{read['workers']:,}; at that rate, at least {known['workers_least']:,.1f} and in the"
-            f" order of {known['workers_enough']:,.0f}",
-        ),
+        ("labels a task", f"{per_task:.1f}; {_needed(known, 'labels')}"),
+        ("workers", f"{read['workers']:,}; {_needed(known, 'workers')}"),
     ]
+
+
+def _needed(known: dict[str, Any], what: str) -> str:
+    least, enough = known[f"{what}_least"], known[f"{what}_enough"]
+    if least is None or enough is None:
+        return "no number is enough: two classes are not told apart at all"
+    return (
+        f"at least {least:,.1f} for any method, and in the order of {enough:,.0f} for all answers"
+        " to be right"
+    )
 
 
 def _finding(finding: dict[str, Any], diagnosis: dict[str, Any], console: Console) -> None:
