@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from quorate.aggregate import aggregate
+    from quorate.compare import Comparison, compare
+    from quorate.diagnose import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
     from quorate.fit import fit
     from quorate.heldout import weigh_features
@@ -45,8 +47,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "aggregate": "quorate.aggregate",
     "Codebook": "quorate.labels",
+    "Comparison": "quorate.compare",
     "DataError": "quorate.errors",
     "DawidSkene": "quorate.models",
+    "Diagnosis": "quorate.diagnose",
     "EigenRatio": "quorate.models",
     "GhoshSVD": "quorate.models",
     "Kos": "quorate.models",
@@ -62,6 +66,8 @@ _HOMES = {
     "Result": "quorate.result",
     "UsageError": "quorate.errors",
     "WeightedVote": "quorate.models",
+    "compare": "quorate.compare",
+    "diagnose": "quorate.diagnose",
     "fit": "quorate.fit",
     "load": "quorate.result",
     "methods": "quorate.models",
@@ -72,8 +78,10 @@ _HOMES = {
 
 __all__ = [
     "Codebook",
+    "Comparison",
     "DataError",
     "DawidSkene",
+    "Diagnosis",
     "EigenRatio",
     "GhoshSVD",
     "Kos",
@@ -91,6 +99,8 @@ __all__ = [
     "WeightedVote",
     "__version__",
     "aggregate",
+    "compare",
+    "diagnose",
     "fit",
     "load",
     "methods",

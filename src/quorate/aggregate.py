@@ -136,7 +136,7 @@ def aggregate(
     if features is not None:
         read = with_features(read, features, notes)
     if gold is not None:
-        read = _with_gold(read, read_answers(gold, columns=columns, missing=missing), notes)
+        read = with_gold(read, read_answers(gold, columns=columns, missing=missing), notes)
     if not isinstance(ordered, bool):
         read = _classes_in_order(read, ordered)
     if read.labels.n_classes == 1:
@@ -173,7 +173,7 @@ def _each_option(
     )
 
 
-def _with_gold(votes: Votes, answers: Answers, notes: list[str]) -> Votes:
+def with_gold(votes: Votes, answers: Answers, notes: list[str]) -> Votes:
     """The votes with the known answers, some of which may be classes that nobody voted for."""
     if answers.missing:
         rows = answers.missing + len(answers.tasks)

@@ -246,7 +246,7 @@ def aggregate(
         if multilabel:
             raise UsageError("save keeps one result, and with multilabel each option has its own.")
         check_place(save)
-    given = {name: value for name, value in options.items() if value not in (None, ())}
+    given = _given(options)
     if "beta" in given:
         given["beta"] = _two_numbers("beta", given["beta"])
     if ordered or class_order:
@@ -271,6 +271,68 @@ def aggregate(
     show(summary, _console(to_stderr=to_stdout))
     if output is None:
         click.echo("\nThe labels themselves: -o labels.csv, or -o - for standard output.")
+
+
+@main.command()
+@click.argument("votes")
+@click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
+@click.option("--workers", metavar="FILE", help="Where a table of the workers goes.")
+@click.option("--seed", type=int, help="For the bootstrap. [default: 0]")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@reading_options
+def diagnose(votes: str, workers: str | None, as_json: bool, **options: Any) -> None:
+    """Say whether the crowd of VOTES can be learned, by what, and whom to mistrust."""
+    from quorate.diagnose import diagnose as run
+    from quorate.io import Outputs, output_format
+    from quorate.report import show_diagnosis
+
+    if workers not in (None, "-"):
+        output_format(str(workers))
+    with _progress_bar() as progress:
+        diagnosis = run(votes, progress=progress, **_given(options))
+    if workers is not None:
+        with Outputs() as outputs:
+            outputs.table(diagnosis.workers_frame, workers)
+    to_stdout = workers == "-"
+    if as_json:
+        _print_json(diagnosis.as_dict(), to_stderr=to_stdout)
+    else:
+        show_diagnosis(diagnosis.as_dict(), _console(to_stderr=to_stdout))
+
+
+@main.command()
+@click.argument("votes")
+@click.option("-m", "--method", "methods", multiple=True, help="May be repeated. [default: all]")
+@click.option("--gold", metavar="FILE", help="Known answers to score by: a table of task, label.")
+@click.option("-o", "--output", metavar="FILE", help="Where the table of scores goes.")
+@click.option("--hidden", type=float, help="Share of votes hidden to be predicted. [default: 0.1]")
+@click.option("--seed", type=int, help="For hidden votes and the bootstrap. [default: 0]")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@reading_options
+def compare(votes: str, output: str | None, as_json: bool, **options: Any) -> None:
+    """Run several methods on VOTES and score them, by known answers and by hidden votes."""
+    from quorate.compare import compare as run
+    from quorate.io import Outputs, output_format
+    from quorate.report import show_comparison
+
+    if output not in (None, "-"):
+        output_format(str(output))
+    with _methods_bar() as progress:
+        comparison = run(votes, progress=progress, **_given(options))
+    if output is not None:
+        with Outputs() as outputs:
+            outputs.table(comparison.table_frame, output)
+    to_stdout = output == "-"
+    if as_json:
+        _print_json(comparison.as_dict(), to_stderr=to_stdout)
+    else:
+        show_comparison(comparison.as_dict(), _console(to_stderr=to_stdout))
 
 
 @main.command()
@@ -299,6 +361,11 @@ def demo(tasks: int, seed: int, output: str | None) -> None:
     from quorate.demo import run
 
     run(tasks, seed, output, _console())
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given: the others keep their defaults."""
+    return {name: value for name, value in options.items() if value not in (None, ())}
 
 
 def _two_numbers(option: str, text: str) -> tuple[float, float]:
@@ -330,34 +397,68 @@ def _print_json(summary: dict[str, Any], to_stderr: bool) -> None:
 
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[Sequence[Step], Model], None] | None]:
-    """A bar on the terminal for work that takes more than a second."""
+    """A bar of a fit's iterations."""
+    from rich.progress import TextColumn
+
+    columns = (
+        TextColumn("iteration {task.completed:.0f} of at most {task.total:.0f}"),
+        TextColumn("objective {task.fields[objective]:,.1f}"),
+    )
+    with _bar(*columns) as update:
+        if update is None:
+            yield None
+            return
+
+        def progress(steps: Sequence[Step], model: Model) -> None:
+            update(len(steps), model.max_iter, objective=steps[-1].objective)
+
+        yield progress
+
+
+@contextmanager
+def _methods_bar() -> Iterator[Callable[[int, int, str], None] | None]:
+    """A bar of methods that are done."""
+    from rich.progress import TextColumn
+
+    columns = (
+        TextColumn("{task.completed:.0f} of {task.total:.0f} methods"),
+        TextColumn("{task.fields[left]}"),
+    )
+    with _bar(*columns) as update:
+        if update is None:
+            yield None
+            return
+
+        def progress(done: int, total: int, left: str) -> None:
+            update(done, total, left=left if len(left) <= 40 else f"{left[:37]}...")
+
+        yield progress
+
+
+@contextmanager
+def _bar(before: Any, after: Any) -> Iterator[Callable[..., None] | None]:
+    """A bar on the terminal for work that takes more than a second; None where there is none."""
     if not sys.stderr.isatty():
         yield None
         return
     import time
 
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TimeElapsedColumn
 
-    bar = Progress(
-        TextColumn("iteration {task.completed:.0f} of at most {task.total:.0f}"),
-        BarColumn(),
-        TextColumn("objective {task.fields[objective]:,.1f}"),
-        TimeElapsedColumn(),
-        console=_console(to_stderr=True),
-        transient=True,
-    )
+    columns = (before, BarColumn(), after, TimeElapsedColumn())
+    bar = Progress(*columns, console=_console(to_stderr=True), transient=True)
     began = time.monotonic()
     shown: list[Any] = []
 
-    def progress(steps: Sequence[Step], model: Model) -> None:
+    def update(completed: int, total: int, **fields: Any) -> None:
         if time.monotonic() - began < 1:
             return
         if not shown:
             bar.start()
-            shown.append(bar.add_task("fit", total=model.max_iter, objective=0.0))
-        bar.update(shown[0], completed=len(steps), objective=steps[-1].objective)
+            shown.append(bar.add_task("", total=total, **fields))
+        bar.update(shown[0], completed=completed, **fields)
 
     try:
-        yield progress
+        yield update
     finally:
         bar.stop()

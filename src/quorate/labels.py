@@ -123,6 +123,21 @@ class Labels:
         for start, stop in pairwise(edges.tolist()):
             yield self[start:stop]
 
+    def without_repeats(self) -> Labels:
+        """Only the first label of each worker on each task."""
+        kept = [block._first_of_each() for block in self.blocks()]
+        first = np.concatenate(kept) if kept else np.zeros(0, dtype=bool)
+        before = np.concatenate([[0], first.cumsum()])
+        indptr = before[self.indptr].astype(self.indptr.dtype)
+        return replace(self, indptr=indptr, worker=self.worker[first], label=self.label[first])
+
+    def _first_of_each(self) -> NDArray[np.bool_]:
+        task = np.repeat(np.arange(self.n_tasks, dtype=np.int64), np.diff(self.indptr))
+        _, first = np.unique(task * self.n_workers + self.worker, return_index=True)
+        kept = np.zeros(self.n_labels, dtype=bool)
+        kept[first] = True
+        return kept
+
     def with_workers(self, code: Codes, n_workers: int) -> Labels:
         """The same labels, each worker under another code."""
         return replace(self, worker=code[self.worker], n_workers=n_workers)

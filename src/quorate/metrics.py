@@ -1,12 +1,17 @@
-"""How far answers are from the truth, and intervals for shares."""
+"""How far answers are from the truth, how far voters agree, and how sure that is."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import kernels
 from quorate.kernels import Floats
+
+# A bootstrap draws about so many numbers in all, and so many at a time.
+MOST_DRAWS, DRAWS_AT_ONCE = 20_000_000, 2_000_000
 
 
 def error(posterior: Floats, truth: NDArray[np.integer]) -> float:
@@ -18,9 +23,21 @@ def error(posterior: Floats, truth: NDArray[np.integer]) -> float:
         0.25
     """
     known = np.flatnonzero(truth >= 0)
-    best = kernels.tied(posterior[known])
-    right = best[np.arange(len(known)), truth[known]] / best.sum(axis=1)
-    return float(1 - right.mean())
+    return float(1 - right_shares(posterior[known], truth[known]).mean())
+
+
+def right_shares(posterior: Floats, truth: NDArray[np.integer]) -> Floats:
+    """For each task the chance that the answer is right when ties for the highest belief are
+    broken evenly; a truth beyond the classes is never found.
+
+    Examples:
+        >>> right_shares(np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([2, 0]))
+        array([0. , 0.5])
+    """
+    best = kernels.tied(posterior)
+    found = truth < posterior.shape[1]
+    right: Floats = best[np.arange(len(truth)), np.where(found, truth, 0)] / best.sum(axis=1)
+    return np.where(found, right, 0.0)
 
 
 def wilson_interval(
@@ -38,3 +55,115 @@ def wilson_interval(
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+
+
+def mean_interval(values: Floats, seed: int = 0, draws: int = 2000) -> tuple[float, float]:
+    """The 95 % bootstrap interval of a mean of values of which many are the same.
+
+    Examples:
+        >>> low, high = mean_interval(np.repeat([0.0, 1.0], [30, 70]))
+        >>> round(low, 2), round(high, 2)
+        (0.61, 0.79)
+    """
+    value, count = np.unique(values, return_counts=True)
+    means = [weight @ value / len(values) for weight in resamples(count, seed, draws)]
+    low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def resamples(count: NDArray[np.integer], seed: int, draws: int) -> Iterator[Floats]:
+    """Runs of ``[draw, kind]``: how often each kind of task comes up when as many tasks as there
+    are get drawn with replacement; to draw tasks that are alike as one kind changes nothing. With
+    very many kinds there are fewer draws."""
+    draws = min(draws, max(100, MOST_DRAWS // len(count)))
+    at_once = max(1, DRAWS_AT_ONCE // len(count))
+    random = np.random.default_rng(seed)
+    for done in range(0, draws, at_once):
+        size = min(at_once, draws - done)
+        drawn = random.multinomial(int(count.sum()), count / count.sum(), size=size)
+        yield drawn.astype(np.float64)
+
+
+def krippendorff_alpha(
+    votes: NDArray[np.integer], count: NDArray[np.number] | None = None
+) -> float | None:
+    """Krippendorff's alpha for nominal labels: 1 when voters agree, 0 when as if by chance, None
+    when no task has two votes or all votes are the same.
+
+    ``votes[kind, class]`` are the votes of a task, ``count[kind]`` how many such tasks there are.
+
+    Examples:
+        >>> krippendorff_alpha(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]))
+        0.5333333333333333
+    """
+    count = np.ones(len(votes)) if count is None else count
+    apart, classes = _disagreement(votes, count)
+    return _alpha(float(apart), classes)
+
+
+def alpha_interval(
+    votes: NDArray[np.integer], count: NDArray[np.integer], seed: int = 0, draws: int = 1000
+) -> tuple[float, float] | None:
+    """The 95 % bootstrap interval of `krippendorff_alpha` over tasks."""
+    alphas = [
+        _alpha(float(apart), classes)
+        for weight in resamples(count, seed, draws)
+        for apart, classes in zip(*_disagreement(votes, weight), strict=True)
+    ]
+    defined = [alpha for alpha in alphas if alpha is not None]
+    if not defined:
+        return None
+    low, high = np.percentile(defined, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def _disagreement(votes: NDArray[np.integer], weight: NDArray[np.number]) -> tuple[Floats, Floats]:
+    """The off-diagonal sum of the coincidence matrix, and its class totals."""
+    total = votes.sum(axis=1)
+    pairable = total > 1
+    votes, total, weight = votes[pairable], total[pairable], weight[..., pairable]
+    apart = total - (votes * (votes - 1)).sum(axis=1) / (total - 1)
+    counted = weight.astype(np.float64)
+    return counted @ apart, counted @ votes
+
+
+def _alpha(apart: float, classes: Floats) -> float | None:
+    n = float(classes.sum())
+    by_chance = n**2 - float((classes**2).sum())
+    return None if by_chance <= 0 else 1 - (n - 1) * apart / by_chance
+
+
+def fleiss_kappa(
+    votes: NDArray[np.integer], count: NDArray[np.number] | None = None
+) -> float | None:
+    """Fleiss' kappa, for tasks with any number of votes: each task with two votes or more counts
+    once in the observed agreement, each of their votes in the chance of it.
+
+    Examples:
+        >>> fleiss_kappa(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]))
+        0.4666666666666667
+    """
+    count = np.ones(len(votes)) if count is None else count
+    total = votes.sum(axis=1)
+    pairable = total > 1
+    votes, total, count = votes[pairable], total[pairable], count[pairable]
+    if not len(votes):
+        return None
+    agreeing = (votes * (votes - 1)).sum(axis=1) / (total * (total - 1))
+    observed = float(count @ agreeing / count.sum())
+    shares = count @ votes / (count @ total)
+    chance = float((shares**2).sum())
+    return None if chance >= 1 else (observed - chance) / (1 - chance)
+
+
+def discoveries(p: Floats, tests: int, false_share: float = 0.05) -> NDArray[np.bool_]:
+    """Which of the (smallest) p-values of so many tests stand when the expected share of false
+    discoveries is held down (Benjamini and Hochberg, 1995).
+
+    Examples:
+        >>> discoveries(np.array([0.001, 0.04, 0.03]), tests=10)
+        array([ True, False, False])
+    """
+    ordered = np.sort(p)
+    passing = np.flatnonzero(ordered <= false_share * np.arange(1, len(p) + 1) / max(tests, 1))
+    return p <= (ordered[passing[-1]] if len(passing) else -1.0)

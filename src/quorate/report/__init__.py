@@ -1,6 +1,8 @@
-"""A result as a dictionary, and that dictionary on a terminal."""
+"""What was found as a dictionary, and that dictionary on a terminal."""
 
+from quorate.report.comparison import show_comparison
+from quorate.report.diagnosis import show_diagnosis
 from quorate.report.summary import summarise
 from quorate.report.terminal import show
 
-__all__ = ["show", "summarise"]
+__all__ = ["show", "show_comparison", "show_diagnosis", "summarise"]

@@ -15,24 +15,25 @@ SHOWN_CLASSES = 12
 
 def show(summary: dict[str, Any], console: Console) -> None:
     """Print what was read, what was found and how."""
-    console.print(_facts("Read", _read(summary["read"])))
+    console.print(facts("Read", _read(summary["read"])))
     console.print()
-    console.print(_facts("Found", _found(summary["found"])))
+    console.print(facts("Found", _found(summary["found"])))
     console.print()
     console.print(_workers(summary["found"]))
     console.print()
-    console.print(_facts("How", _how(summary["how"])))
+    console.print(facts("How", _how(summary["how"])))
     for note in summary["notes"]:
         console.print(Text("Note: ", style="yellow").append(note, style="default"))
 
 
-def _facts(title: str, facts: list[tuple[str, str]]) -> Table:
+def facts(title: str, rows: list[tuple[str, str]]) -> Table:
+    """A titled table of names and values."""
     table = Table(
         title=title, title_justify="left", title_style="bold", show_header=False, box=None
     )
     table.add_column(style="dim", min_width=16)
     table.add_column(justify="left", overflow="fold")
-    for name, value in facts:
+    for name, value in rows:
         table.add_row(name, Text(value))
     return table
 

@@ -1,0 +1,15 @@
+"""When to believe a crowd: what its votes alone say about whether it can be learned."""
+
+from quorate.diagnose.diagnosis import Agreement, CopyingPair, Diagnosis, WorkerGraph, diagnose
+from quorate.diagnose.findings import Finding
+from quorate.diagnose.theory import Knowledge
+
+__all__ = [
+    "Agreement",
+    "CopyingPair",
+    "Diagnosis",
+    "Finding",
+    "Knowledge",
+    "WorkerGraph",
+    "diagnose",
+]

@@ -1,0 +1,228 @@
+"""Pairs of workers who share tasks: how many they share, and who agrees more than skills explain.
+
+Pairs are gone through in runs of workers, each run's pairs by one sparse product, and only sums
+and suspects are kept: memory is bounded however many pairs there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import bdtrc, ndtr, ndtri
+
+from quorate import metrics
+from quorate.kernels import Codes, Floats
+from quorate.labels import Labels
+
+RUN = 1_000_000  # pairs of labels that one sparse product adds up
+MOST = 300_000_000  # beyond so many, only the pairs of a sample of the workers are looked at
+ENOUGH_SHARED = 8  # tasks, for a pair to be tested
+ENOUGH_PAIRS = 20  # tested, to compare a pair with the others
+LEAST_COPIED = 0.25  # share of the labels
+MOST_SUSPECTS = 100_000
+SURE = 0.95
+SCORES = np.linspace(-20, 20, 4001)
+
+
+class Meetings(NamedTuple):
+    """Pairs of workers by code, the number of tasks they share, and on how many they agree."""
+
+    first: Codes
+    second: Codes
+    shared: NDArray[np.int64]
+    agreed: NDArray[np.int64]
+
+    def where(self, kept: NDArray[Any]) -> Meetings:
+        return Meetings(*(column[kept] for column in self))
+
+
+class Suspects(NamedTuple):
+    """Pairs that agree more than they should: the share of agreement that their skills explain, and
+    the chance that as much comes about by itself."""
+
+    pairs: Meetings
+    expected: Floats
+    p: Floats
+
+    @property
+    def copied(self) -> Floats:
+        """The share of the labels that would have to be copied to explain the agreement."""
+        observed = self.pairs.agreed / self.pairs.shared
+        share: Floats = (observed - self.expected) / (1 - self.expected)
+        return share
+
+    def where(self, kept: NDArray[Any]) -> Suspects:
+        return Suspects(self.pairs.where(kept), self.expected[kept], self.p[kept])
+
+
+class Pairs(NamedTuple):
+    """The pairs who share a task (of all workers, or of a sample): how many, the least and the
+    median number of tasks they share; for the pairs of workers whose skills can be told, the
+    Frobenius norm of ``N`` and a bound on the norm of the agreements' noise; and suspects."""
+
+    pairs: int
+    sampled: bool
+    least: int
+    median: float
+    weight_norm: float
+    noise_norm: float
+    tested: int
+    copying: Suspects
+
+
+def look_at_pairs(
+    labels: Labels, confusion: Floats, prior: Floats, told: NDArray[np.bool_], seed: int
+) -> Pairs:
+    """One pass over all pairs. `confusion` and `prior` say how much agreement skills explain."""
+    runs, sampled = meetings(labels, seed)
+    histogram = np.zeros(int(np.bincount(labels.worker).max()) + 1, dtype=np.int64)
+    spread = np.zeros(len(SCORES) + 1, dtype=np.int64)
+    rows = np.zeros(labels.n_workers)
+    squares, found = 0.0, []
+    for pairs in runs:
+        histogram += np.bincount(pairs.shared, minlength=len(histogram))
+        known = pairs.where(told[pairs.first])
+        squares += 2 * float((known.shared.astype(np.float64) ** 2).sum())
+        for end in (known.first, known.second):
+            rows += np.bincount(end, known.shared**-0.5, minlength=len(rows))
+        suspects, scores = _test(pairs.where(pairs.shared >= ENOUGH_SHARED), confusion, prior)
+        spread += np.bincount(np.searchsorted(SCORES, scores), minlength=len(spread))
+        found.append(suspects)
+        if sum(len(s.p) for s in found) > MOST_SUSPECTS:
+            found = [_likeliest(found)]
+    count = int(histogram.sum())
+    return Pairs(
+        pairs=count,
+        sampled=sampled,
+        least=int(np.flatnonzero(histogram)[0]) if count else 0,
+        median=_median(histogram),
+        weight_norm=squares**0.5,
+        noise_norm=_deviation(labels.n_classes, count) * float(rows.max(initial=0.0)),
+        tested=int(spread.sum()),
+        copying=_beyond_the_others(_likeliest(found), spread),
+    )
+
+
+def _deviation(n_classes: int, pairs: int) -> float:
+    """By Hoeffding's inequality and for all pairs at once, ``sqrt(N_ij)`` times how far the
+    agreement beyond chance, (k a - 1) / (k - 1), can be from what it is on average."""
+    k = n_classes
+    return k / (k - 1) * float(np.sqrt(np.log(2 * max(pairs, 1) / (1 - SURE)) / 2))
+
+
+def meetings(labels: Labels, seed: int) -> tuple[Iterator[Meetings], bool]:
+    """Every pair that shares a task, once, in runs; and whether these are those of a sample."""
+    per_task = np.diff(labels.indptr).astype(np.int64)
+    work = np.bincount(labels.worker, np.repeat(per_task, per_task), minlength=labels.n_workers)
+    sampled = bool(work.sum() > MOST)
+    n = labels.n_workers
+    order = np.random.default_rng(seed).permutation(n) if sampled else np.arange(n)
+    done = work[order].cumsum()
+    limit = min(done[-1], MOST)
+    cuts = np.searchsorted(done, [*np.arange(RUN, limit, RUN), limit], side="right")
+    return _runs(labels, order, np.unique([0, *np.maximum(cuts, 1)])), sampled
+
+
+def _runs(labels: Labels, order: NDArray[np.int64], edges: NDArray[np.int64]) -> Iterator[Meetings]:
+    """Shared tasks are in the high half of a number, agreements in the low: one matrix has both."""
+    n = labels.n_workers
+    place = np.empty(n, dtype=np.int32)
+    place[order] = np.arange(n)
+    worker = place[labels.worker]
+    workers_of_task = _rows(labels.indptr, worker, n)
+    task = np.repeat(np.arange(labels.n_tasks, dtype=np.int64), np.diff(labels.indptr))
+    answer = task * labels.n_classes + labels.label
+    order_of_answers = np.argsort(answer, kind="stable")
+    answer = answer[order_of_answers]
+    starts = np.flatnonzero(np.diff(answer, prepend=-1, append=-1)).astype(np.int32)
+    workers_of_answer = _rows(starts, worker[order_of_answers], n)
+    del task, answer, order_of_answers
+    tasks, answers = workers_of_task.T.tocsr(), workers_of_answer.T.tocsr()
+    for start, stop in pairwise(edges):
+        shared = (tasks[start:stop] @ workers_of_task).astype(np.int64)
+        shared.data <<= 32
+        both = (shared + answers[start:stop] @ workers_of_answer).tocoo()
+        del shared
+        first, second = both.row + start, both.col
+        once = first < second
+        yield Meetings(
+            order[first[once]].astype(np.int32),
+            order[second[once]].astype(np.int32),
+            both.data[once] >> 32,
+            both.data[once] & 0xFFFFFFFF,
+        )
+
+
+def _rows(indptr: NDArray[np.integer], worker: Codes, n: int) -> csr_array:
+    ones = np.ones(len(worker), dtype=np.int32)
+    return csr_array((ones, worker, indptr), shape=(len(indptr) - 1, n))
+
+
+def _test(pairs: Meetings, confusion: Floats, prior: Floats) -> tuple[Suspects, Floats]:
+    """Those who agree on significantly more than their skills explain, each by itself; and every
+    pair's score, its distance from what is expected in standard deviations."""
+    expected = _expected_agreement(pairs, confusion, prior)
+    mean, variance = pairs.shared * expected, pairs.shared * expected * (1 - expected)
+    scores = (pairs.agreed - mean) / np.sqrt(np.maximum(variance, 1e-12))
+    tail = np.asarray(bdtrc(np.maximum(pairs.agreed - 1, 0), pairs.shared, expected), np.float64)
+    p = np.where(pairs.agreed > 0, tail, 1.0)
+    suspects = Suspects(pairs, expected, p)
+    return suspects.where((p < 0.01) & (suspects.copied >= LEAST_COPIED)), scores
+
+
+def _expected_agreement(pairs: Meetings, confusion: Floats, prior: Floats) -> Floats:
+    """The chance that two workers, given the truth independent, say the same."""
+    flat = confusion.reshape(len(confusion), -1)
+    weight = np.repeat(prior, confusion.shape[2])
+    expected = np.empty(len(pairs.first))
+    step = max(1, RUN // flat.shape[1])
+    for start in range(0, len(expected), step):
+        part = slice(start, start + step)
+        first, second = flat[pairs.first[part]], flat[pairs.second[part]]
+        expected[part] = np.einsum("pc,c,pc->p", first, weight, second)
+    return np.clip(expected, 1e-9, 1 - 1e-9)
+
+
+def _likeliest(found: list[Suspects]) -> Suspects:
+    """The most significant suspects of all runs."""
+    columns = zip(*(s.pairs for s in found), strict=True)
+    together = Suspects(
+        Meetings(*map(np.concatenate, columns)),
+        np.concatenate([s.expected for s in found]),
+        np.concatenate([s.p for s in found]),
+    )
+    if len(together.p) <= MOST_SUSPECTS:
+        return together
+    limit = np.partition(together.p, MOST_SUSPECTS // 2)[MOST_SUSPECTS // 2]
+    return together.where(together.p <= limit)
+
+
+def _beyond_the_others(suspects: Suspects, spread: NDArray[np.int64]) -> Suspects:
+    """Tasks that are easy or hard for all make everybody agree more than skills explain: a pair
+    is held against the other pairs' scores, and against the number of pairs that were tested."""
+    tested = int(spread.sum())
+    if not tested:
+        return suspects
+    centre, scale = 0.0, 1.0
+    if tested >= ENOUGH_PAIRS:
+        middle = np.searchsorted(spread.cumsum() / tested, [0.25, 0.5, 0.75])
+        low, centre, high = np.append(SCORES, SCORES[-1])[middle]
+        centre, scale = max(centre, 0.0), max((high - low) / 1.349, 1.0)
+    score = -ndtri(np.maximum(suspects.p, 1e-300))
+    p = ndtr(-(score - centre) / scale)
+    suspects = suspects._replace(p=p).where(metrics.discoveries(p, tested))
+    order = np.argsort(suspects.p, kind="stable")
+    return suspects.where(order)
+
+
+def _median(histogram: NDArray[np.int64]) -> float:
+    total = histogram.sum()
+    if not total:
+        return 0.0
+    middle = np.searchsorted(histogram.cumsum(), [(total + 1) // 2, total // 2 + 1])
+    return float(middle.mean())

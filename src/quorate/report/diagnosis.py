@@ -1,0 +1,117 @@
+"""A diagnosis drawn on a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from quorate.report.terminal import facts
+
+SHOWN_NAMES = 8
+SHOWN_PAIRS = 10
+STYLES = {"problem": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+def show_diagnosis(diagnosis: dict[str, Any], console: Console) -> None:
+    """Print what was read, measured and found, and what to do about it."""
+    read = diagnosis["read"]
+    counts = [(name, f"{read[name]:,}") for name in ("tasks", "workers", "labels", "classes")]
+    console.print(facts("Read", counts))
+    console.print()
+    console.print(facts("Agreement", _agreement(diagnosis["agreement"])))
+    console.print()
+    console.print(facts("Worker graph", _graph(diagnosis["graph"], read["workers"])))
+    console.print()
+    if diagnosis["knowledge"] is not None:
+        console.print(facts("What they know", _knowledge(diagnosis["knowledge"], read)))
+        console.print()
+    console.print(Text("Findings", style="bold italic"))
+    for finding in diagnosis["findings"]:
+        _finding(finding, diagnosis, console)
+    for note in diagnosis["notes"]:
+        console.print(Text("Note: ", style="yellow").append(note, style="default"))
+
+
+def _agreement(agreement: dict[str, Any]) -> list[tuple[str, str]]:
+    alpha, kappa = agreement["alpha"], agreement["kappa"]
+    if alpha is None:
+        return [("Krippendorff's alpha", "not defined for these votes")]
+    shown = f"{alpha:.3f}"
+    if agreement["alpha_low"] is not None:
+        shown += f" (95 %: {agreement['alpha_low']:.3f} to {agreement['alpha_high']:.3f})"
+    shown_kappa = "not defined" if kappa is None else f"{kappa:.3f}"
+    return [("Krippendorff's alpha", shown), ("Fleiss' kappa", shown_kappa)]
+
+
+def _graph(graph: dict[str, Any], n_workers: int) -> list[tuple[str, str]]:
+    groups = f"{graph['components']:,}, the largest of {graph['largest']:,} workers"
+    rows = [("groups", groups if graph["components"] else "none: nobody shares a task")]
+    if graph["pairs"]:
+        of = " of a sample of the workers" if graph["sampled"] else ""
+        rows.append(("pairs", f"{graph['pairs']:,}{of}"))
+        rows.append(
+            (
+                "tasks they share",
+                f"at least {graph['shared_least']:,}, median {graph['shared_median']:,.0f}",
+            )
+        )
+    if graph["eigenvalue"] is not None:
+        at_most = "" if graph["settled"] else "at most "
+        rows.append(("least eigenvalue", f"{at_most}{graph['eigenvalue']:,.3g}"))
+    bound = graph["skill_error"]
+    if bound is not None:
+        says_nothing = " (says nothing)" if bound > n_workers**0.5 else ""
+        rows.append(("error of skills", f"at most {bound:.3g}{says_nothing}"))
+    return rows
+
+
+def _knowledge(known: dict[str, Any], read: dict[str, Any]) -> list[tuple[str, str]]:
+    per_task = read["labels"] / read["tasks"]
+    return [
+        ("rarest class", f"{known['w_min']:.1%} of the tasks (w_min)"),
+        ("least active", f"labels {known['pi_min']:.3%} of the tasks (pi_min)"),
+        ("kappa", f"{known['kappa']:.3g}"),
+        ("sigma_L", f"{known['sigma_l']:.3g}"),
+        ("D-bar", f"{known['d_bar']:.3g}"),
+        ("labels a task", f"{per_task:.1f}; {_needed(known, 'labels')}"),
+        ("workers", f"{read['workers']:,}; {_needed(known, 'workers')}"),
+    ]
+
+
+def _needed(known: dict[str, Any], what: str) -> str:
+    least, enough = known[f"{what}_least"], known[f"{what}_enough"]
+    if least is None or enough is None:
+        return "no number is enough: two classes are not told apart at all"
+    return (
+        f"at least {least:,.1f} for any method, and in the order of {enough:,.0f} for all answers"
+        " to be right"
+    )
+
+
+def _finding(finding: dict[str, Any], diagnosis: dict[str, Any], console: Console) -> None:
+    level = finding["level"]
+    console.print(Text(f" {finding['name']}", style=STYLES[level]).append(f" ({level})", "dim"))
+    lines = [finding["what"]]
+    if finding["name"] == "copying":
+        lines += [_pair(pair) for pair in diagnosis["copying"][:SHOWN_PAIRS]]
+        lines += _more(len(diagnosis["copying"]), SHOWN_PAIRS)
+    elif finding["workers"]:
+        names = ", ".join(map(str, finding["workers"][:SHOWN_NAMES]))
+        lines.append(" ".join([names, *_more(len(finding["workers"]), SHOWN_NAMES)]))
+    for line in [*lines, f"-> {finding['advice']}"]:
+        console.print(Padding(Text(line), (0, 0, 0, 3)))
+
+
+def _pair(pair: dict[str, Any]) -> str:
+    first, second = pair["workers"]
+    return (
+        f"{first} and {second}: {pair['agreed']:,} of {pair['shared']:,} tasks alike, where"
+        f" {pair['expected'] * pair['shared']:,.0f} were to be expected"
+    )
+
+
+def _more(count: int, shown: int) -> list[str]:
+    return [f"and {count - shown:,} more"] if count > shown else []

@@ -1,0 +1,223 @@
+"""Compare: scores against plain loops, what does not apply, and the command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from scipy.stats import binomtest
+from tests.naive import predict as naive
+
+import quorate
+from quorate import DawidSkene, Labels, Majority, UsageError, metrics
+from quorate.cli import main
+from quorate.compare import CROWD, hide, log_likelihood, mcnemar
+from quorate.engines.threads import Threads
+from quorate.models import METHODS
+from quorate.models.one_coin import one_coin_confusion
+
+
+def crowd_votes(seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame, Labels]:
+    """Ten good workers and ten guessers, with the truth."""
+    accuracy = np.repeat([0.85, 0.5], 10)
+    crowd = quorate.simulate(one_coin_confusion(accuracy, 2), 300, 5, seed=seed)
+    task = np.repeat(np.arange(300), 5)
+    votes = pl.DataFrame({"task": task, "worker": crowd.labels.worker, "label": crowd.labels.label})
+    return votes, pl.DataFrame({"task": np.arange(300), "label": crowd.truth}), crowd.labels
+
+
+@dataclass(frozen=True, eq=False)
+class OnlyForTwins(Majority):
+    """A method that does not apply."""
+
+    def start(self, labels: Labels) -> None:
+        raise UsageError("This method is for twins only.")
+
+
+@dataclass(frozen=True, eq=False)
+class Broken(Majority):
+    def start(self, labels: Labels) -> None:
+        raise ZeroDivisionError
+
+
+def test_scores_by_known_answers() -> None:
+    votes, gold, _ = crowd_votes()
+    found = quorate.compare(votes, ["majority", "dawid-skene"], gold=gold)
+    assert found.gold_tasks == 300
+    for score in found.scores:
+        result = quorate.aggregate(votes, method=score.method)
+        truth = gold.sort("task")["label"].to_numpy()[result.codebook.tasks.to_numpy()]
+        assert score.error == pytest.approx(metrics.error(result.posterior, truth))
+        assert score.error_low < score.error < score.error_high
+        assert score.iterations == result.iterations and score.converged
+        assert score.seconds >= 0
+    vote, model = found.scores
+    assert vote.p_value == 1 and vote.gain == 0
+    assert model.p_value < 0.05 and model.error < vote.error
+    assert model.gain_low < model.gain < model.gain_high and model.gain > 0
+
+
+def test_the_vote_of_rte_has_its_published_error(data: Path) -> None:
+    found = quorate.compare(
+        data / "rte" / "labels.csv", ["majority", "dawid-skene"], gold=data / "rte" / "gold.csv"
+    )
+    vote, model = found.scores
+    assert 100 * vote.error == pytest.approx(10.31, abs=0.01)
+    assert model.p_value < 0.001 and model.gain_low > 0
+
+
+def test_all_methods_by_default_and_the_same_on_any_number_of_threads() -> None:
+    votes, gold, _ = crowd_votes()
+    one, two = (quorate.compare(votes, gold=gold, threads=n) for n in (1, 3))
+    assert [score.method for score in one.scores] == list(METHODS)
+    timeless = [[replace(score, seconds=None) for score in c.scores] for c in (one, two)]
+    assert timeless[0] == timeless[1]
+    assert (one.agreement == two.agreement).all()
+
+
+def test_agreement_is_the_share_of_same_answers() -> None:
+    votes, _, _ = crowd_votes()
+    found = quorate.compare(votes, ["majority", "one-coin", "dawid-skene"], hidden=0)
+    answers = [quorate.aggregate(votes, method=m).answers for m in found.compared]
+    for i, a in enumerate(answers):
+        for j, b in enumerate(answers):
+            assert found.agreement[i, j] == pytest.approx((a == b).mean())
+    assert found.hidden_votes == 0
+    assert all(score.predictive is None and score.error is None for score in found.scores)
+
+
+def test_hidden_votes_are_at_most_one_of_a_task_with_two() -> None:
+    random = np.random.default_rng(0)
+    count = random.integers(0, 4, size=200)
+    task = np.repeat(np.arange(200), count)
+    worker, label = random.integers(9, size=len(task)), random.integers(3, size=len(task))
+    labels = Labels.from_codes(task, worker, label, n_tasks=200, n_workers=9, n_classes=3)
+    hidden = hide(labels, 0.2, seed=1)
+    assert len(hidden.task) == round(0.2 * labels.n_labels)
+    assert len(np.unique(hidden.task)) == len(hidden.task)
+    assert (count[hidden.task] > 1).all()
+    left = np.diff(hidden.left.indptr)
+    assert (count - left == np.isin(np.arange(200), hidden.task)).all()
+    for t, w, said in zip(hidden.task, hidden.worker, hidden.label, strict=True):
+        before, after = labels[t : t + 1], hidden.left[t : t + 1]
+        pairs = list(zip(before.worker, before.label, strict=True))
+        pairs.remove((w, said))
+        assert pairs == list(zip(after.worker, after.label, strict=True))
+    assert len(hide(labels, 0.99, seed=1).task) == (count > 1).sum()
+    again, other = hide(labels, 0.2, seed=1), hide(labels, 0.2, seed=2)
+    assert (again.task == hidden.task).all() and (again.worker == hidden.worker).all()
+    assert len(np.setdiff1d(other.task, hidden.task))
+
+
+def test_the_likelihood_of_hidden_votes_as_the_loops_say() -> None:
+    crowd = quorate.simulate(one_coin_confusion(np.array([0.9, 0.7, 0.6, 0.5]), 3), 30, 3, seed=0)
+    hidden = hide(crowd.labels, 0.2, seed=0)
+    left = hidden.left
+    posterior = quorate.fit(DawidSkene(), left).posterior
+    votes = [
+        list(zip(left[t : t + 1].worker.tolist(), left[t : t + 1].label.tolist(), strict=True))
+        for t in range(30)
+    ]
+    asked = list(
+        zip(hidden.task.tolist(), hidden.worker.tolist(), hidden.label.tolist(), strict=True)
+    )
+    expected = naive.log_likelihoods(votes, asked, posterior.tolist(), 3, CROWD)
+    assert log_likelihood(hidden, posterior, Threads(1)) == pytest.approx(expected, rel=1e-10)
+
+
+def test_mcnemar_is_the_exact_test() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        a, b = (random.choice([0.0, 0.5, 1.0], size=30) for _ in range(2))
+        better, worse = int((a > b).sum()), int((a < b).sum())
+        exact = binomtest(better, better + worse).pvalue
+        assert mcnemar(a, b) == pytest.approx(exact)
+    assert mcnemar(a, a) == 1
+
+
+def test_a_method_that_does_not_apply_is_listed_with_its_reason() -> None:
+    votes, gold, _ = crowd_votes()
+    found = quorate.compare(votes, {"twins": OnlyForTwins(), "vote": Majority()}, gold=gold)
+    twins, vote = found.scores
+    assert twins.reason == "This method is for twins only."
+    assert twins.error is None and vote.error is not None
+    assert found.compared == ["vote"] and found.agreement.shape == (1, 1)
+    assert found.table["reason"].to_list() == [twins.reason, None]
+
+
+def test_a_fault_is_not_a_reason() -> None:
+    with pytest.raises(ZeroDivisionError):
+        quorate.compare(crowd_votes()[0], {"broken": Broken()})
+
+
+def test_wrong_calls_are_one_sentence() -> None:
+    votes, _, _ = crowd_votes()
+    with pytest.raises(UsageError, match="no method 'nonsense'"):
+        quorate.compare(votes, ["nonsense"])
+    with pytest.raises(UsageError, match="hidden"):
+        quorate.compare(votes, hidden=1.0)
+    with pytest.raises(quorate.DataError, match="names agree"):
+        quorate.compare(votes, gold={-5: 1})
+
+
+def test_gold_that_nobody_voted_for_is_never_found() -> None:
+    votes = [(t, w, t % 2) for t in range(10) for w in range(3)]
+    gold = {0: 0, 1: 1, 2: 7, 99: 0}
+    found = quorate.compare(votes, ["majority"], gold=gold)
+    assert found.scores[0].error == pytest.approx(1 / 3)
+    assert any("nobody voted for" in note for note in found.notes)
+    assert any("1 of 4 gold answers" in note for note in found.notes)
+
+
+def test_votes_with_nothing_to_hide() -> None:
+    found = quorate.compare([("a", "x", 1), ("b", "y", 0)], ["majority"])
+    assert found.scores[0].predictive is None
+    assert found.notes == ("No vote could be hidden: no task has two.",)
+
+
+def test_progress_counts_methods() -> None:
+    seen: list[tuple[int, int, str]] = []
+    votes, _, _ = crowd_votes()
+    quorate.compare(
+        votes, ["majority", "one-coin"], progress=lambda *step: seen.append(step), threads=2
+    )
+    assert seen == sorted(seen, key=lambda step: step[0])
+    assert seen[-1] == (2, 2, "")
+
+
+def test_tables_come_back_in_kind() -> None:
+    pd = pytest.importorskip("pandas")
+    votes, _, _ = crowd_votes()
+    frame = pd.DataFrame(votes.to_dict(as_series=False))
+    assert isinstance(quorate.compare(frame, ["majority"]).table, pd.DataFrame)
+
+
+def invoke(*given: Any) -> Any:
+    return CliRunner().invoke(main, list(map(str, given)))
+
+
+def test_the_command(tmp_path: Path) -> None:
+    votes, gold, _ = crowd_votes()
+    files = [tmp_path / name for name in ("votes.csv", "gold.csv", "table.csv")]
+    votes.write_csv(files[0])
+    gold.write_csv(files[1])
+    two = ("-m", "majority", "-m", "dawid-skene")
+    shown = invoke("compare", files[0], "--gold", files[1], *two, "-o", files[2])
+    assert shown.exit_code == 0, shown.output
+    for words in ("300 with a known answer", "150 hidden votes", "error", "gain", "same, in %"):
+        assert words in shown.output
+    assert shown.output.index("dawid-skene") < shown.output.index("majority")  # the best first
+    assert pl.read_csv(files[2])["method"].to_list() == ["majority", "dawid-skene"]
+    found = json.loads(invoke("compare", files[0], *two, "--hidden", 0.2, "--json").output)
+    assert found["hidden_votes"] == 300 and found["gold_tasks"] == 0
+    assert found["compared"] == ["majority", "dawid-skene"]
+    assert invoke("compare", files[0], "-m", "nonsense").exit_code == 2
+    assert invoke("compare", files[0], "-o", tmp_path / "table.xyz").exit_code == 2
+    table = invoke("compare", files[0], *two, "-o", "-")
+    assert "method,error" in table.output
