@@ -22,7 +22,7 @@ from tests.checks import (
 )
 from tests.naive.majority import Votes
 
-from quorate import DawidSkene, Labels, Majority, OneCoin, fit
+from quorate import DawidSkene, Ibcc, Labels, Mace, Majority, OneCoin, fit
 
 Check = Callable[[Case], None]
 Kind = type[DawidSkene] | type[OneCoin]
@@ -64,6 +64,20 @@ CASES = (
     Case("one-coin-gold", OneCoin, gold=True),
     Case("one-coin-worker-prior", OneCoin, lambda p: {"worker_prior": p.counts}),
     Case("one-coin-init", OneCoin, lambda p: {"init": p.confusion}),
+    Case("mace", Mace),
+    Case("mace-priors", Mace, lambda p: {"competence_prior": (2, 0.7), "strategy_prior": 0.3}),
+    Case("mace-estimated-prior", Mace, lambda p: {"prior": "estimated", "prior_smoothing": 0.5}),
+    Case("mace-fixed-prior", Mace, lambda p: {"prior": p.shares}),
+    Case("mace-gold", Mace, gold=True),
+    Case("mace-worker-prior", Mace, lambda p: {"worker_prior": p.counts}),
+    Case("mace-init", Mace, lambda p: {"init": p.confusion}),
+    Case("ibcc", Ibcc),
+    Case("ibcc-flat", Ibcc, lambda p: {"smoothing": 0.3, "diagonal": 0, "prior_smoothing": 2}),
+    Case("ibcc-uniform-prior", Ibcc, lambda p: {"prior": "uniform"}),
+    Case("ibcc-fixed-prior", Ibcc, lambda p: {"prior": p.shares}),
+    Case("ibcc-gold", Ibcc, gold=True),
+    Case("ibcc-worker-prior", Ibcc, lambda p: {"worker_prior": p.counts}),
+    Case("ibcc-init", Ibcc, lambda p: {"init": p.confusion}),
 )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quorate.fit import fit
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
-    from quorate.models import DawidSkene, Majority, OneCoin, methods
+    from quorate.models import DawidSkene, Ibcc, Mace, Majority, OneCoin, methods
     from quorate.result import Result, load
     from quorate.simulate import simulate
 
@@ -32,7 +32,9 @@ _HOMES = {
     "Codebook": "quorate.labels",
     "DataError": "quorate.errors",
     "DawidSkene": "quorate.models",
+    "Ibcc": "quorate.models",
     "Labels": "quorate.labels",
+    "Mace": "quorate.models",
     "Majority": "quorate.models",
     "OneCoin": "quorate.models",
     "QuorateError": "quorate.errors",
@@ -49,7 +51,9 @@ __all__ = [
     "Codebook",
     "DataError",
     "DawidSkene",
+    "Ibcc",
     "Labels",
+    "Mace",
     "Majority",
     "OneCoin",
     "QuorateError",

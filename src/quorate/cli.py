@@ -119,6 +119,21 @@ def method_options(command: Command) -> Command:
                 metavar="FILE",
                 help="Workers' history: a table of worker, truth, label, count, or a saved result.",
             ),
+            click.option(
+                "--competence-prior",
+                metavar="A,B",
+                help="Beta prior of how often MACE's workers know the truth. [default: 0.5,0.5]",
+            ),
+            click.option(
+                "--strategy-prior",
+                type=float,
+                help="Pseudo-count of each class when MACE's workers spam. [default: 1]",
+            ),
+            click.option(
+                "--diagonal",
+                type=float,
+                help="How many pseudo-counts more IBCC gives the right label. [default: 1]",
+            ),
             click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
             click.option(
@@ -171,8 +186,8 @@ def aggregate(
         if path not in (None, "-"):
             output_format(str(path))
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    if "beta" in given:
-        given["beta"] = _two_numbers("beta", given["beta"])
+    for pair in {"beta", "competence_prior"} & given.keys():
+        given[pair] = _two_numbers(pair, given[pair])
     with _progress_bar() as progress:
         result = run(votes, method, progress=progress, **given)
     with Outputs() as outputs:

@@ -142,6 +142,14 @@ class Labels:
             np.arange(self.n_labels + 1, dtype=np.int32), self.worker, self.n_workers
         )
 
+    @cached_property
+    def said(self) -> Incidence:
+        """Labels by (worker, label), in the rows of ``pairs``."""
+        pair = self.worker * np.int32(self.n_classes) + self.label
+        return kernels.incidence(
+            np.arange(self.n_labels + 1, dtype=np.int32), pair, self.n_workers * self.n_classes
+        )
+
     def vote_shares(self) -> Floats:
         """The soft vote ``[task, class]``, with gold answers in their place."""
         shares = kernels.vote_shares(self.indptr, self.label, self.n_classes)

@@ -72,17 +72,27 @@ class Model(Protocol):
 
 
 class Params(NamedTuple):
-    """``skill`` is what the model knows of each worker; the rest is of the crowd as a whole."""
+    """``skill`` is what the model knows of each worker; the rest is of the crowd as a whole.
+
+    A Bayesian model also has a posterior over its parameters: the pseudo-counts in
+    ``concentration``, and ``divergence``, how far they are from their prior's; ``log_prior`` is
+    then the shares' mean log.
+    """
 
     log_prior: Floats
     skill: Floats
     marginals: Floats
     moved: float = np.inf
     hard: bool = False
+    concentration: Floats = np.empty(0)
+    divergence: float = 0.0
 
     @property
     def prior(self) -> Floats:
-        return np.exp(self.log_prior)
+        """What is believed of a task without labels."""
+        weights = np.exp(self.log_prior)
+        shares: Floats = weights / weights.sum()
+        return shares
 
 
 class Stats(NamedTuple):

@@ -9,6 +9,8 @@ from typing import Any
 from quorate.errors import UsageError
 from quorate.model import Model
 from quorate.models.dawid_skene import DawidSkene
+from quorate.models.ibcc import Ibcc
+from quorate.models.mace import Mace
 from quorate.models.majority import Majority
 from quorate.models.one_coin import OneCoin
 
@@ -16,6 +18,8 @@ __all__ = [
     "METHODS",
     "MODELS",
     "DawidSkene",
+    "Ibcc",
+    "Mace",
     "Majority",
     "Method",
     "OneCoin",
@@ -49,6 +53,8 @@ _FAST = (
     "Sinha, Rao and Balasubramanian, Fast Dawid-Skene: A Fast Vote Aggregation Scheme for"
     " Sentiment Classification (2018)"
 )
+_MACE = "Hovy, Berg-Kirkpatrick, Vaswani and Hovy, Learning Whom to Trust with MACE (2013)"
+_IBCC = "Kim and Ghahramani, Bayesian Classifier Combination (2012)"
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
 METHODS: Mapping[str, Method] = {
@@ -82,6 +88,20 @@ METHODS: Mapping[str, Method] = {
             _ADAPTIVE,
             OneCoin,
             {"harden": "never"},
+        ),
+        Method(
+            "mace",
+            "Each worker knows the truth or spams in an own way; variational Bayes.",
+            _MACE,
+            Mace,
+            {"harden": "never", "smoothing": 0.0, "zeros": "exclude", "switch_at": 0.0},
+        ),
+        Method(
+            "ibcc",
+            "Dawid-Skene with a belief about every confusion matrix; variational Bayes.",
+            _IBCC,
+            Ibcc,
+            {"harden": "never", "zeros": "exclude", "switch_at": 0.0},
         ),
     )
 }
