@@ -22,7 +22,7 @@ from tests.checks import (
 )
 from tests.naive.majority import Votes
 
-from quorate import DawidSkene, Ibcc, Labels, Mace, Majority, OneCoin, fit
+from quorate import DawidSkene, Glad, Ibcc, Labels, Mace, Majority, OneCoin, fit
 
 Check = Callable[[Case], None]
 Kind = type[DawidSkene] | type[OneCoin]
@@ -78,6 +78,11 @@ CASES = (
     Case("ibcc-gold", Ibcc, gold=True),
     Case("ibcc-worker-prior", Ibcc, lambda p: {"worker_prior": p.counts}),
     Case("ibcc-init", Ibcc, lambda p: {"init": p.confusion}),
+    Case("glad", Glad),
+    Case("glad-priors", Glad, lambda p: {"ability_prior": (0.5, 2), "easiness_prior": (0, 0.5)}),
+    Case("glad-estimated-prior", Glad, lambda p: {"prior": "estimated"}),
+    Case("glad-fixed-prior", Glad, lambda p: {"prior": p.shares}),
+    Case("glad-gold", Glad, gold=True),
 )
 
 

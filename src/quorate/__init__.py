@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quorate.fit import fit
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
-    from quorate.models import DawidSkene, Ibcc, Mace, Majority, OneCoin, methods
+    from quorate.models import DawidSkene, Glad, Ibcc, Mace, Majority, OneCoin, methods
     from quorate.result import Result, load
     from quorate.simulate import simulate
 
@@ -32,6 +32,7 @@ _HOMES = {
     "Codebook": "quorate.labels",
     "DataError": "quorate.errors",
     "DawidSkene": "quorate.models",
+    "Glad": "quorate.models",
     "Ibcc": "quorate.models",
     "Labels": "quorate.labels",
     "Mace": "quorate.models",
@@ -51,6 +52,7 @@ __all__ = [
     "Codebook",
     "DataError",
     "DawidSkene",
+    "Glad",
     "Ibcc",
     "Labels",
     "Mace",

@@ -134,6 +134,16 @@ def method_options(command: Command) -> Command:
                 type=float,
                 help="How many pseudo-counts more IBCC gives the right label. [default: 1]",
             ),
+            click.option(
+                "--ability-prior",
+                metavar="MEAN,SD",
+                help="Normal prior of GLAD's abilities. [default: 1,1]",
+            ),
+            click.option(
+                "--easiness-prior",
+                metavar="MEAN,SD",
+                help="Normal prior of GLAD's log easiness. [default: 1,1]",
+            ),
             click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
             click.option(
@@ -186,7 +196,7 @@ def aggregate(
         if path not in (None, "-"):
             output_format(str(path))
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    for pair in {"beta", "competence_prior"} & given.keys():
+    for pair in {"beta", "competence_prior", "ability_prior", "easiness_prior"} & given.keys():
         given[pair] = _two_numbers(pair, given[pair])
     with _progress_bar() as progress:
         result = run(votes, method, progress=progress, **given)

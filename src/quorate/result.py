@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,7 +31,8 @@ class Result:
 
     ``posterior[task, class]`` is the belief, ``answers[task]`` the code of the chosen class and
     ``tally[worker]`` the expected number of right and wrong labels; rows are in the order of
-    ``labels`` and ``workers``, columns in that of ``classes``.
+    ``labels`` and ``workers``, columns in that of ``classes``. ``per_task`` is what else the model
+    has to say of each task, such as its difficulty, by name.
     """
 
     model: Model
@@ -47,10 +49,12 @@ class Result:
     kind: Kind = Kind()
     read: ReadReport | None = None
     notes: tuple[str, ...] = ()
+    per_task: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def labels(self) -> Any:
-        """A table of task, label and confidence, in the caller's kind of table."""
+        """A table of task, label, confidence and what else the model has to say of a task, in the
+        caller's kind of table."""
         return self.kind.give(self.labels_frame)
 
     @property
@@ -102,7 +106,8 @@ class Result:
 
     @cached_property
     def labels_frame(self) -> pl.DataFrame:
-        return self._answers_frame(self.codebook.tasks, self.answers, self.confidence)
+        frame = self._answers_frame(self.codebook.tasks, self.answers, self.confidence)
+        return frame.with_columns(pl.Series(name, c) for name, c in self.per_task.items())
 
     @cached_property
     def workers_frame(self) -> pl.DataFrame:
@@ -195,6 +200,7 @@ class Result:
                 "answers": self.answers,
                 "tally": self.tally,
             },
+            "per_task": dict(self.per_task),
         }
         about: dict[str, Any] = {
             "quorate": FORMAT,
@@ -260,5 +266,6 @@ def _read(archive: zipfile.ZipFile) -> Result:
         codebook=Codebook(names("tasks"), names("workers"), names("classes")),
         seconds=about["seconds"],
         method=about["method"],
+        per_task=part("per_task") if "per_task" in about else {},
         **part("answers"),
     )

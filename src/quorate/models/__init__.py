@@ -9,6 +9,7 @@ from typing import Any
 from quorate.errors import UsageError
 from quorate.model import Model
 from quorate.models.dawid_skene import DawidSkene
+from quorate.models.glad import Glad
 from quorate.models.ibcc import Ibcc
 from quorate.models.mace import Mace
 from quorate.models.majority import Majority
@@ -18,6 +19,7 @@ __all__ = [
     "METHODS",
     "MODELS",
     "DawidSkene",
+    "Glad",
     "Ibcc",
     "Mace",
     "Majority",
@@ -54,6 +56,10 @@ _FAST = (
     " Sentiment Classification (2018)"
 )
 _MACE = "Hovy, Berg-Kirkpatrick, Vaswani and Hovy, Learning Whom to Trust with MACE (2013)"
+_GLAD = (
+    "Whitehill, Ruvolo, Wu, Bergsma and Movellan, Whose Vote Should Count More: Optimal Integration"
+    " of Labels from Labelers of Unknown Expertise (2009)"
+)
 _IBCC = "Kim and Ghahramani, Bayesian Classifier Combination (2012)"
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
@@ -103,6 +109,7 @@ METHODS: Mapping[str, Method] = {
             Ibcc,
             {"harden": "never", "zeros": "exclude", "switch_at": 0.0},
         ),
+        Method("glad", "An ability for each worker, a difficulty for each task.", _GLAD, Glad, {}),
     )
 }
 
