@@ -1,7 +1,7 @@
 """The accuracy of methods on published votes, on the tasks whose truth is known.
 
     python benchmarks/accuracy.py                      # mace, ibcc and glad on every data set
-    python benchmarks/accuracy.py majority mace --data-sets rte,web
+    python benchmarks/accuracy.py majority mace:strategy_prior=10 --data-sets rte,web
 
 The data sets are looked for in QUORATE_DATA, else in ../shared/data: a directory for each, with
 labels.csv (task, worker, label) and gold.csv (task, label).
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,11 +28,14 @@ DATA_SETS = (
 )
 
 
-def accuracy(directory: Path, method: str) -> float:
+def accuracy(directory: Path, setting: str) -> float:
     """Percent right, ties for the highest belief shared."""
+    method, _, given = setting.partition(":")
+    pairs = (pair.split("=") for pair in given.split(",") if pair)
+    options: dict[str, Any] = {name: float(value) for name, value in pairs}
     votes = pl.read_csv(directory / "labels.csv", infer_schema=False)
     gold = pl.read_csv(directory / "gold.csv", infer_schema=False)
-    result = quorate.aggregate(votes, method=method)
+    result = quorate.aggregate(votes, method=method, **options)
     code = {name: i for i, name in enumerate(result.classes)}
     known = {task: code.get(label, len(code)) for task, label in gold.iter_rows()}
     truth = np.array([known.get(task, -1) for task in result.codebook.tasks])

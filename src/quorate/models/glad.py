@@ -7,7 +7,7 @@ is against us; easiness (beta) is positive, and difficulty its inverse. With mor
 a wrong label is any of the others, evenly. Abilities and the logarithms of easiness have normal
 priors.
 
-The paper climbs with conjugate gradients between E-steps. Here each sweep climbs a quadratic that
+The paper climbs by gradients between E-steps. Here each sweep climbs a quadratic that
 touches the logistic's logarithm from below where it stands,
 
     -log(1 + exp(x)) >= -x/2 - bend(x0) x^2 + constant,    bend(x) = tanh(x/2) / (4x)
