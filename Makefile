@@ -24,6 +24,7 @@ docs: $(VENV)/.installed-dev
 # Quorate against Crowd-Kit on the same votes.
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/race.py
+	$(BIN)/python benchmarks/methods.py
 
 # The versions that the tests run with, for every Python that is supported.
 lock: $(VENV)/.installed-dev

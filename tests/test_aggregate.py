@@ -15,7 +15,8 @@ import quorate
 from quorate import DataError, Result, UsageError
 
 METHODS = [method.name for method in quorate.methods()]
-EM = [m.name for m in quorate.methods() if {"init", "worker_prior"} <= set(m.options)]
+COUNTED = {"init", "worker_prior", "smoothing"}
+EM = [method.name for method in quorate.methods() if set(method.options) >= COUNTED]
 ANY_CLASSES = [m.name for m in quorate.methods() if not m.two_classes_only]
 # The spectral start groups workers by the order in which they appear, and so do first messages.
 ORDERLESS = [name for name in METHODS if name not in ("spectral", "kos")]

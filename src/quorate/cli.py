@@ -156,6 +156,31 @@ def method_options(command: Command) -> Command:
                 metavar="WEIGHT|auto",
                 help="How much the features count in naive-bayes. [default: auto]",
             ),
+            click.option(
+                "--competence-prior",
+                metavar="A,B",
+                help="Beta prior of how often MACE's workers know the truth. [default: 0.5,0.5]",
+            ),
+            click.option(
+                "--strategy-prior",
+                type=float,
+                help="Pseudo-count of each class when MACE's workers spam. [default: 1]",
+            ),
+            click.option(
+                "--diagonal",
+                type=float,
+                help="How many pseudo-counts more IBCC gives the right label. [default: 1]",
+            ),
+            click.option(
+                "--ability-prior",
+                metavar="MEAN,SD",
+                help="Normal prior of GLAD's abilities. [default: 1,1]",
+            ),
+            click.option(
+                "--easiness-prior",
+                metavar="MEAN,SD",
+                help="Normal prior of GLAD's log easiness. [default: 1,1]",
+            ),
             click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
             click.option(
@@ -247,8 +272,8 @@ def aggregate(
             raise UsageError("save keeps one result, and with multilabel each option has its own.")
         check_place(save)
     given = _given(options)
-    if "beta" in given:
-        given["beta"] = _two_numbers("beta", given["beta"])
+    for pair in {"beta", "competence_prior", "ability_prior", "easiness_prior"} & given.keys():
+        given[pair] = _two_numbers(pair, given[pair])
     if ordered or class_order:
         given["ordered"] = class_order.split(",") if class_order else True
     if given.get("feature_weight", "auto") != "auto":

@@ -68,6 +68,7 @@ def fit(
                 break
         params = model.estimate(stats, params)
     note = getattr(params, "note", "")
+    per_task = _per_task(model, blocks, params, local)
     posterior, answers, tally = _conclude(model, labels, engine, blocks, params, local)
     return Result(
         model=model,
@@ -78,10 +79,21 @@ def fit(
         posterior=posterior,
         answers=answers,
         tally=tally,
+        per_task=per_task,
         codebook=codebook or Codebook.numbered(labels),
         seconds=time.perf_counter() - began,
         notes=(note,) if note else (),
     )
+
+
+def _per_task(
+    model: Model, blocks: list[Labels], params: Any, local: list[Any]
+) -> dict[str, Floats]:
+    """What else the model has to say of each task, by name."""
+    if not hasattr(model, "per_task"):
+        return {}
+    columns = [model.per_task(b, params, state) for b, state in zip(blocks, local, strict=True)]
+    return {name: np.concatenate([c[name] for c in columns]) for name in columns[0]}
 
 
 def _conclude(

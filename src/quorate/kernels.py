@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import digamma, gammaln
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -131,6 +132,24 @@ def weighted_log(weight: Floats | float, values: Floats) -> float:
     """The sum of ``weight * log(values)``, without the values of zero: where a density is infinite
     it is so at every step."""
     return float(np.sum(weight * log_or(values, 0.0)))
+
+
+def mean_log(concentration: Floats, axis: int = -1) -> Floats:
+    """The expected logarithm of shares that have a Dirichlet distribution along the axis."""
+    log: Floats = digamma(concentration)
+    log -= digamma(concentration.sum(axis=axis, keepdims=True))
+    return log
+
+
+def dirichlet_divergence(concentration: Floats, prior: Floats | float, axis: int = -1) -> float:
+    """The Kullback-Leibler divergence of Dirichlet distributions from their prior, all in all."""
+    prior = np.broadcast_to(prior, concentration.shape)
+    more: Floats = concentration - prior
+    return float(
+        np.sum(more * mean_log(concentration, axis))
+        + np.sum(gammaln(prior) - gammaln(concentration))
+        + np.sum(gammaln(concentration.sum(axis=axis)) - gammaln(prior.sum(axis=axis)))
+    )
 
 
 def column_sums(values: Floats) -> Floats:

@@ -200,6 +200,14 @@ class Labels:
         present = self.features.indices.astype(np.int32, copy=False)
         return kernels.incidence(self.features.indptr, present, self.n_features)
 
+    @cached_property
+    def said(self) -> Incidence:
+        """Labels by (worker, label), in the rows of ``pairs``."""
+        pair = self.worker * np.int32(self.n_classes) + self.label
+        return kernels.incidence(
+            np.arange(self.n_labels + 1, dtype=np.int32), pair, self.n_workers * self.n_classes
+        )
+
     def vote_shares(self) -> Floats:
         """The soft vote ``[task, class]``, with gold answers in their place."""
         shares = kernels.vote_shares(self.indptr, self.label, self.n_classes)

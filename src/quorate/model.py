@@ -61,6 +61,9 @@ class Model(Protocol):
     def posterior(self, block: Labels, params: Any, local: Any) -> Floats:
         """The final belief ``[task, class]``."""
 
+    # A model may also have `per_task(block, params, local)`: more columns for the table of labels,
+    # such as each task's difficulty, by name.
+
     def newcomer(self, stats: Any, params: Any) -> Any:
         """The parameters with one more worker, who is the crowd's average."""
 
@@ -73,7 +76,12 @@ class Model(Protocol):
 
 class Params(NamedTuple):
     """``skill`` is what the model knows of each worker; the rest is of the crowd as a whole, and
-    for a model that learns from them of the tasks' features ``[feature, class]``."""
+    for a model that learns from them of the tasks' features ``[feature, class]``.
+
+    A Bayesian model also has a posterior over its parameters: the pseudo-counts in
+    ``concentration``, and ``divergence``, how far they are from their prior's; ``log_prior`` is
+    then the shares' mean log.
+    """
 
     log_prior: Floats
     skill: Floats
@@ -83,10 +91,15 @@ class Params(NamedTuple):
     note: str = ""  # what the user should know of how it went
     feature_rate: Floats | None = None
     unmixed_rate: Floats | None = None
+    concentration: Floats = np.empty(0)
+    divergence: float = 0.0
 
     @property
     def prior(self) -> Floats:
-        return np.exp(self.log_prior)
+        """What is believed of a task without labels."""
+        weights = np.exp(self.log_prior)
+        shares: Floats = weights / weights.sum()
+        return shares
 
 
 class Stats(NamedTuple):
@@ -328,11 +341,7 @@ class EM(ABC):
 
     def _e_step(self, block: Labels, params: Params) -> tuple[Floats, Floats]:
         log_joint = self.log_joint(block, params)
-        if block.gold is not None:
-            known = np.flatnonzero(block.gold >= 0)
-            kept = log_joint[known, block.gold[known]]
-            log_joint[known] = 2 * kernels.LOG_ZERO * (block.n_labels + 1)
-            log_joint[known, block.gold[known]] = kept
+        clamp(log_joint, block)
         return kernels.normalise(log_joint)
 
     def _harden(self, block: Labels, posterior: Floats) -> Floats:
@@ -343,20 +352,32 @@ class EM(ABC):
 
     def _prior(self, classes: Floats) -> Floats:
         """Class shares from the posterior's sums, or as they are given."""
-        if isinstance(self.prior, np.ndarray):
-            given: Floats = self.prior / self.prior.sum()
-            return given
-        if self.prior == "uniform":
-            return np.full_like(classes, 1 / len(classes))
-        smoothed = classes + self._prior_smoothing
-        shares: Floats = smoothed / smoothed.sum()
-        return shares
+        return class_shares(self.prior, classes, self._prior_smoothing)
 
     def _evidence(self, log_probability: Floats) -> Floats:
         """What the E-step adds up: with ``zeros="skip"`` a factor of zero adds nothing."""
         if self.zeros == "skip":
             return np.where(log_probability == kernels.LOG_ZERO, 0.0, log_probability)
         return log_probability
+
+
+def class_shares(prior: str | Floats, classes: Floats, smoothing: float = 0.0) -> Floats:
+    """The shares of the classes: given, uniform, or estimated from the posterior's sums."""
+    if isinstance(prior, str):
+        weights = np.ones_like(classes) if prior == "uniform" else classes + smoothing
+    else:
+        weights = prior
+    shares: Floats = weights / weights.sum()
+    return shares
+
+
+def clamp(log_joint: Floats, block: Labels) -> None:
+    """Rule out, in place, all but the known answers of the tasks that have one."""
+    if block.gold is not None:
+        known = np.flatnonzero(block.gold >= 0)
+        kept = log_joint[known, block.gold[known]]
+        log_joint[known] = 2 * kernels.LOG_ZERO * (block.n_labels + 1)
+        log_joint[known, block.gold[known]] = kept
 
 
 def dense(field: Any) -> Any:

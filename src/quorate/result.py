@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,7 +40,8 @@ class Result:
 
     ``posterior[task, class]`` is the belief, ``answers[task]`` the code of the chosen class and
     ``tally[worker]`` the expected number of right and wrong labels; rows are in the order of
-    ``labels`` and ``workers``, columns in that of ``classes``.
+    ``labels`` and ``workers``, columns in that of ``classes``. ``per_task`` is what else the model
+    has to say of each task, such as its difficulty, by name.
     """
 
     model: Model
@@ -56,10 +58,12 @@ class Result:
     kind: Kind = Kind()
     read: ReadReport | None = None
     notes: tuple[str, ...] = ()
+    per_task: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def labels(self) -> Any:
-        """A table of task, label and confidence, in the caller's kind of table."""
+        """A table of task, label, confidence and what else the model has to say of a task, in the
+        caller's kind of table."""
         return self.kind.give(self.labels_frame)
 
     @property
@@ -111,7 +115,8 @@ class Result:
 
     @cached_property
     def labels_frame(self) -> pl.DataFrame:
-        return self._answers_frame(self.codebook.tasks, self.answers, self.confidence)
+        frame = self._answers_frame(self.codebook.tasks, self.answers, self.confidence)
+        return frame.with_columns(pl.Series(name, c) for name, c in self.per_task.items())
 
     @cached_property
     def workers_frame(self) -> pl.DataFrame:
@@ -205,6 +210,7 @@ class Result:
                 "answers": self.answers,
                 "tally": self.tally,
             },
+            "per_task": dict(self.per_task),
         }
         about: dict[str, Any] = {
             "quorate": FORMAT,
@@ -309,6 +315,7 @@ def _read(archive: zipfile.ZipFile) -> Result:
         method=about["method"],
         read=None if about["read"] is None else ReadReport(**about["read"]),
         notes=tuple(about["notes"]),
+        per_task=get(about["per_task"]),
         **get(about["answers"]),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tests.naive.dawid_skene import Matrix
 from tests.naive.majority import Votes
@@ -13,13 +13,14 @@ from tests.naive.majority import Votes
 def enumerate_truths(
     votes: Votes,
     prior: list[float],
-    confusion: list[Matrix],
+    confusion: Callable[[int, int], Matrix],
     gold: Mapping[int, int],
     features: Matrix | None = None,
 ) -> tuple[float, Matrix]:
     """The log-likelihood of all votes, and how probable each class is for each task, by adding up
-    the probability of the votes together with each assignment of truths to the tasks. ``features``
-    is how likely each task's features are under each class."""
+    the probability of the votes together with each assignment of truths to the tasks. The
+    confusion matrix is that of a task and a worker; ``features`` is how likely each task's
+    features are under each class."""
     n_tasks, n_classes = len(votes), len(prior)
     total = 0.0
     mass = [[0.0] * n_classes for _ in range(n_tasks)]
@@ -30,7 +31,7 @@ def enumerate_truths(
         for task, truth in enumerate(truths):
             probability *= prior[truth]
             for worker, label in votes[task]:
-                probability *= confusion[worker][truth][label]
+                probability *= confusion(task, worker)[truth][label]
             if features:
                 probability *= features[task][truth]
         total += probability

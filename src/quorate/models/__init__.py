@@ -11,7 +11,10 @@ from quorate.model import STARTS, Model, Start
 from quorate.models import spectral
 from quorate.models.dawid_skene import DawidSkene
 from quorate.models.eigen_ratio import EigenRatio
+from quorate.models.glad import Glad
+from quorate.models.ibcc import Ibcc
 from quorate.models.kos import Kos
+from quorate.models.mace import Mace
 from quorate.models.majority import Majority
 from quorate.models.max_margin import MaxMargin
 from quorate.models.naive_bayes import NaiveBayes
@@ -27,7 +30,10 @@ __all__ = [
     "DawidSkene",
     "EigenRatio",
     "GhoshSVD",
+    "Glad",
+    "Ibcc",
     "Kos",
+    "Mace",
     "Majority",
     "MaxMargin",
     "Method",
@@ -95,6 +101,12 @@ _WEIGHTED_VOTE = (
     "Li and Yu, Error Rate Bounds and Iterative Weighted Majority Voting for Crowdsourcing (2014)"
 )
 _MAX_MARGIN = "Tian and Zhu, Max-Margin Majority Voting for Learning from Crowds (2015)"
+_MACE = "Hovy, Berg-Kirkpatrick, Vaswani and Hovy, Learning Whom to Trust with MACE (2013)"
+_GLAD = (
+    "Whitehill, Ruvolo, Wu, Bergsma and Movellan, Whose Vote Should Count More: Optimal Integration"
+    " of Labels from Labelers of Unknown Expertise (2009)"
+)
+_IBCC = "Kim and Ghahramani, Bayesian Classifier Combination (2012)"
 _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)"
 
 METHODS: Mapping[str, Method] = {
@@ -186,6 +198,21 @@ METHODS: Mapping[str, Method] = {
             MaxMargin,
             {},
         ),
+        Method(
+            "mace",
+            "Each worker knows the truth or spams in an own way; variational Bayes.",
+            _MACE,
+            Mace,
+            {"harden": "never", "smoothing": 0.0, "zeros": "exclude", "switch_at": 0.0},
+        ),
+        Method(
+            "ibcc",
+            "Dawid-Skene with a belief about every confusion matrix; variational Bayes.",
+            _IBCC,
+            Ibcc,
+            {"harden": "never", "zeros": "exclude", "switch_at": 0.0},
+        ),
+        Method("glad", "An ability for each worker, a difficulty for each task.", _GLAD, Glad, {}),
     )
 }
 

@@ -1,0 +1,255 @@
+"""GLAD: workers have abilities, tasks have difficulties.
+
+J. Whitehill, P. Ruvolo, T. Wu, J. Bergsma and J. Movellan, "Whose Vote Should Count More: Optimal
+Integration of Labels from Labelers of Unknown Expertise" (NIPS 2009). A label is right with
+probability ``1 / (1 + exp(-ability * easiness))`` (Eq. 1): ability (alpha) may be negative, for who
+is against us; easiness (beta) is positive, and difficulty its inverse. With more than two classes
+a wrong label is any of the others, evenly. Abilities and the logarithms of easiness have normal
+priors.
+
+The paper climbs by gradients between E-steps. Here each sweep climbs a quadratic that
+touches the logistic's logarithm from below where it stands,
+
+    -log(1 + exp(x)) >= -x/2 - bend(x0) x^2 + constant,    bend(x) = tanh(x/2) / (4x)
+
+(T. Jaakkola and M. Jordan, 2000), so that an ability has its best value in closed form, tasks are
+climbed each for itself, and no step can make the objective fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from quorate import kernels
+from quorate.errors import require_choice, require_number, require_shape
+from quorate.kernels import Floats, Rows
+from quorate.labels import Labels
+from quorate.model import Step, Ties, clamp, class_shares, dense
+
+CLIMBS = 3  # on a task's easiness, in each sweep
+LARGEST = 1e6  # mean of a prior, or inverse of its deviation
+
+
+class Params(NamedTuple):
+    """``crowd`` is the mean ability of the labels' workers: what a newcomer is taken to have."""
+
+    log_prior: Floats
+    ability: Floats
+    crowd: float
+    marginals: Floats
+    moved: float = np.inf
+
+    @property
+    def prior(self) -> Floats:
+        return np.exp(self.log_prior)
+
+
+class Stats(NamedTuple):
+    """For each worker the quadratic's slope and bend in ability, and how many labels there are."""
+
+    abilities: Floats | Rows
+    classes: Floats
+    log_likelihood: float
+    log_easiness: float
+    impossible: int
+
+
+class Local(NamedTuple):
+    """The belief, the log easiness that it was found under, and the one to go on with."""
+
+    posterior: Floats
+    log_easiness: Floats
+    ahead: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Glad:
+    """Abilities and difficulties; the objective is the log-likelihood of the votes with the truths
+    summed out, plus the log densities of abilities and difficulties under their priors.
+
+    Options:
+        ability_prior: mean and standard deviation of the normal prior of abilities.
+        easiness_prior: mean and standard deviation of the normal prior of log easiness.
+        prior: class shares: ``"uniform"``, as in the paper, ``"estimated"``, or given, one share
+            for each class.
+        tol: it stops when the objective changes by less, relatively.
+        max_iter: at most so many iterations.
+        ties: ``"random"`` by seed, or ``"first"``.
+        seed: for ties broken at random.
+
+    Examples:
+        >>> import quorate
+        >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
+        >>> labels = quorate.Labels.from_codes(task, worker, label)
+        >>> quorate.fit(quorate.Glad(), labels).labels["difficulty"].round(2).to_list()
+        [0.45, 0.26]
+    """
+
+    params_type: ClassVar[type[Params]] = Params
+    stats_type: ClassVar[type[Stats]] = Stats
+
+    ability_prior: tuple[float, float] = (1.0, 1.0)
+    easiness_prior: tuple[float, float] = (1.0, 1.0)
+    prior: str | Floats = "uniform"
+    tol: float = 1e-5
+    max_iter: int = 200
+    ties: Ties = "random"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_choice("ties", self.ties, ("first", "random"))
+        for name, (mean, deviation) in (
+            ("ability_prior", self.ability_prior),
+            ("easiness_prior", self.easiness_prior),
+        ):
+            require_number(name, mean, at_least=-LARGEST)
+            require_number(name, deviation, at_least=1 / LARGEST)
+        require_number("tol", self.tol, at_least=0)
+        require_number("max_iter", self.max_iter, at_least=1)
+        require_number("seed", self.seed, at_least=0)
+        if isinstance(self.prior, str):
+            require_choice("prior", self.prior, ("uniform", "estimated"))
+
+    def start(self, labels: Labels) -> None:
+        if isinstance(self.prior, np.ndarray):
+            require_shape("prior", self.prior, (labels.n_classes,))
+
+    def begin(self, block: Labels) -> Local:
+        easiness = np.full(block.n_tasks, float(self.easiness_prior[0]))
+        return Local(block.vote_shares(), easiness, easiness)
+
+    def sweep(self, block: Labels, params: Params | None, local: Local) -> tuple[Local, Stats]:
+        """E-step, a climb of each task's easiness, and what the abilities' climb needs; with no
+        parameters yet, all abilities are their prior's mean."""
+        if params is None:
+            shares = class_shares(self.prior, np.ones(block.n_classes))
+            params = Params(kernels.log_or(shares), self._mean_ability(block), 0.0, shares)
+        per_task = np.diff(block.indptr)
+        ability = params.ability[block.worker]
+        x = ability * np.repeat(np.exp(local.ahead), per_task)
+        log_wrong, bend = _logistic(x)
+        posterior, log_evidence = self._e_step(block, params, x, log_wrong)
+
+        lean = kernels.belief_in_labels(block.indptr, block.label, posterior) - 0.5
+        ahead = self._climb(
+            local.ahead,
+            kernels.task_sums(block.indptr, ability * lean),
+            kernels.task_sums(block.indptr, ability * ability * bend),
+        )
+        easiness = np.repeat(np.exp(ahead), per_task)
+        quadratic = np.stack(
+            [easiness * lean, easiness * easiness * bend, np.ones_like(lean)], axis=1
+        )
+        possible = block.heard & (log_evidence > kernels.LOG_ZERO / 2)
+        stats = Stats(
+            block.crowd.scatter(quadratic),
+            block.class_sums(posterior),
+            float(log_evidence.sum(where=possible)),
+            _log_normal(local.ahead, *self.easiness_prior),
+            int((block.heard & ~possible).sum()),
+        )
+        return Local(posterior, local.ahead, ahead), stats
+
+    def _mean_ability(self, block: Labels) -> Floats:
+        return np.full(block.n_workers, float(self.ability_prior[0]))
+
+    def _e_step(
+        self, block: Labels, params: Params, x: Floats, log_wrong: Floats
+    ) -> tuple[Floats, Floats]:
+        """The likelihood of a label is sigma(x) when right, 1 - sigma(x) over the others when not;
+        the logarithms differ by x and that number's."""
+        others = np.log(max(block.n_classes - 1, 1))
+        log_joint = kernels.weighted_votes(block.indptr, block.label, x + others, block.n_classes)
+        log_joint += kernels.task_sums(block.indptr, log_wrong - others)[:, None]
+        log_joint += params.log_prior
+        clamp(log_joint, block)
+        return kernels.normalise(log_joint)
+
+    def _climb(self, log_easiness: Floats, slope: Floats, bend: Floats) -> Floats:
+        """Up ``slope e - bend e^2 + log density`` with ``e = exp(log_easiness)``, never down.
+
+        Within half a unit its second derivative is at most e times the curvature below, so that
+        the cautious step cannot overshoot; the bold one is taken where it does not.
+        """
+        mean, deviation = self.easiness_prior
+
+        def height(u: Floats) -> Floats:
+            e = np.exp(u)
+            return (slope - bend * e) * e - ((u - mean) / deviation) ** 2 / 2
+
+        here = height(log_easiness)
+        for _ in range(CLIMBS):
+            e = np.exp(log_easiness)
+            gradient = (slope - 2 * bend * e) * e - (log_easiness - mean) / deviation**2
+            curvature = (np.abs(slope) + 4 * bend * e) * e + 1 / deviation**2
+            step = gradient / curvature
+            bold = log_easiness + np.clip(step, -1, 1)
+            cautious = log_easiness + np.clip(step / np.e, -0.5, 0.5)
+            log_easiness = np.where(height(bold) >= here, bold, cautious)
+            here = height(log_easiness)
+        return log_easiness
+
+    def estimate(self, stats: Stats, params: Params | None) -> Params:
+        slope, bend, labels = dense(stats.abilities).T
+        mean, deviation = self.ability_prior
+        ability = (slope + mean / deviation**2) / (2 * bend + 1 / deviation**2)
+        marginals = stats.classes / stats.classes.sum()
+        moved = np.inf
+        if params is not None:
+            moved = float(np.abs(marginals - params.marginals).sum())
+        return Params(
+            kernels.log_or(class_shares(self.prior, stats.classes)),
+            ability,
+            float(ability @ labels / labels.sum()),
+            marginals,
+            moved,
+        )
+
+    def progress(self, stats: Stats, params: Params) -> Step:
+        priors = stats.log_easiness + _log_normal(params.ability, *self.ability_prior)
+        return Step(
+            stats.log_likelihood + priors,
+            stats.log_likelihood,
+            params.moved,
+            impossible=stats.impossible,
+        )
+
+    def converged(self, steps: Sequence[Step]) -> bool:
+        if len(steps) < 2:
+            return False
+        before, now = steps[-2].objective, steps[-1].objective
+        return abs(now - before) <= self.tol * abs(now)
+
+    def posterior(self, block: Labels, params: Params, local: Local) -> Floats:
+        return local.posterior
+
+    def per_task(self, block: Labels, params: Params, local: Local) -> Mapping[str, Floats]:
+        return {"difficulty": np.exp(-local.log_easiness)}
+
+    def newcomer(self, stats: Stats, params: Params) -> Params:
+        return params._replace(ability=np.append(params.ability, params.crowd))
+
+    def confusion(self, params: Params) -> None:
+        """None: how often a worker errs depends on the task."""
+
+    def history(self, stats: Stats, params: Params) -> None:
+        return None
+
+
+def _logistic(x: Floats) -> tuple[Floats, Floats]:
+    """``log(1 - sigma(x))`` and the bend of the quadratic below it that touches it at x."""
+    size = np.abs(x)
+    fall = np.expm1(-size)
+    log_wrong = -np.maximum(x, 0) - np.log(2 + fall)
+    tanh = -fall / (2 + fall)
+    bend = np.divide(tanh, 4 * size, out=np.full_like(x, 1 / 8), where=size > 0)
+    return log_wrong, bend
+
+
+def _log_normal(value: Floats, mean: float, deviation: float) -> float:
+    """The log density of them all, without its constant."""
+    return float(-np.sum(((value - mean) / deviation) ** 2) / 2)
