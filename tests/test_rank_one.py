@@ -10,7 +10,8 @@ import pytest
 from tests.test_published_figures import gold_codes, votes_of
 
 import quorate
-from quorate import Labels, RankOne, Result, fit, metrics
+from quorate import EigenRatio, GhoshSVD, Labels, RankOne, Result, fit, metrics
+from quorate.model import Model
 from quorate.models.rank_one import VARIANTS
 
 
@@ -54,13 +55,20 @@ def test_error_falls_with_the_number_of_tasks(graph: str) -> None:
     assert errors[0] > errors[1] > errors[2]
 
 
-def mean_error(graph: str, n_tasks: int, runs: int = 100) -> float:
+@pytest.mark.parametrize("rival", [EigenRatio(), GhoshSVD()], ids=["eigen-ratio", "ghosh-svd"])
+def test_on_the_ring_it_beats_vectors_of_all_agreements(rival: Model) -> None:
+    assert mean_error("ring", 330, 60) + 0.01 < mean_error("ring", 330, 60, rival)
+
+
+def mean_error(
+    graph: str, n_tasks: int, runs: int = 100, model: Model = RankOne(tol=1e-4)
+) -> float:
     errors = []
     for seed in range(runs):
         random = np.random.default_rng(seed)
         skill = random.permutation(np.linspace(0.8, -0.3, 11))
         labels, truth = crowd_on(graph, n_tasks, skill, random)
-        errors.append(metrics.error(fit(RankOne(tol=1e-4), labels).posterior, truth))
+        errors.append(metrics.error(fit(model, labels).posterior, truth))
     return float(np.mean(errors))
 
 
