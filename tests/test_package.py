@@ -23,6 +23,14 @@ def test_the_command_line_imports_nothing_heavy_to_help() -> None:
     assert not HEAVY & set(run.stdout.split())
 
 
+def test_dawid_skene_imports_nothing_that_only_other_methods_need() -> None:
+    script = "import sys, quorate; quorate.aggregate; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    slow = {"scipy.special", "scipy.linalg", "scipy.sparse.linalg", "scipy.optimize", "pandas"}
+    assert "scipy.sparse" in run.stdout.split()
+    assert not slow & set(run.stdout.split())
+
+
 def test_a_public_name_is_never_the_module_it_lives_in() -> None:
     for name in quorate.__all__:
         assert not isinstance(getattr(quorate, name), ModuleType), name

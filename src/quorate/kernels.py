@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import digamma, gammaln
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -136,6 +135,8 @@ def weighted_log(weight: Floats | float, values: Floats) -> float:
 
 def mean_log(concentration: Floats, axis: int = -1) -> Floats:
     """The expected logarithm of shares that have a Dirichlet distribution along the axis."""
+    from scipy.special import digamma  # slow to import, and for few models
+
     log: Floats = digamma(concentration)
     log -= digamma(concentration.sum(axis=axis, keepdims=True))
     return log
@@ -143,6 +144,8 @@ def mean_log(concentration: Floats, axis: int = -1) -> Floats:
 
 def dirichlet_divergence(concentration: Floats, prior: Floats | float, axis: int = -1) -> float:
     """The Kullback-Leibler divergence of Dirichlet distributions from their prior, all in all."""
+    from scipy.special import gammaln
+
     prior = np.broadcast_to(prior, concentration.shape)
     more: Floats = concentration - prior
     return float(

@@ -17,7 +17,6 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, triu
-from scipy.sparse.csgraph import connected_components
 
 from quorate import kernels
 from quorate.errors import require_choice, require_number
@@ -271,6 +270,8 @@ class _Graph(NamedTuple):
 
     @classmethod
     def of(cls, meetings: csr_array, n_classes: int, margin: float) -> _Graph:
+        from scipy.sparse.csgraph import connected_components  # slow to import
+
         pairs = meetings.tocoo()
         row, column = pairs.coords
         others = row // n_classes != column // n_classes  # a worker does not meet itself

@@ -17,14 +17,12 @@ workers' entries add up to more than zero, which is to say that answers agree wi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from quorate import kernels
 from quorate.errors import UsageError, require_choice, require_number
@@ -208,6 +206,8 @@ def belief_from(block: Labels, log_odds: Floats, unknown: Any) -> Floats:
 def leading_eigenvectors(matrix: csr_array, graph: csr_array) -> tuple[Floats, Floats]:
     """For each row the leading eigenvalue of its component of the graph, and its entry in that
     component's eigenvector. The entries' mean square is one, so that components weigh alike."""
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
     joined = csr_array(graph, copy=True)
     joined.eliminate_zeros()
     _, part = connected_components(joined, directed=False)
@@ -238,8 +238,7 @@ def leading_eigenvector(matrix: csr_array, less: Floats | None = None) -> tuple[
         leading = vectors[:, values >= values[-1] - 1e-9 * max(abs(values[-1]), 1e-300)]
         value, vector = float(values[-1]), leading @ (leading.T @ ones)
     else:
-        shifted = LinearOperator((n, n), lambda x: matrix @ x - less * (less @ x), dtype=float)
-        value, vector = _lanczos(shifted, ones)
+        value, vector = _lanczos(lambda x: matrix @ x - less * (less @ x), ones)
         vector = vector * (vector @ ones)
     length = np.linalg.norm(vector)
     if length < NOTHING * n:
@@ -248,8 +247,11 @@ def leading_eigenvector(matrix: csr_array, less: Floats | None = None) -> tuple[
     return value, np.where(np.abs(vector) < NOTHING, 0.0, vector)
 
 
-def _lanczos(matrix: LinearOperator, start: Floats) -> tuple[float, Floats]:
+def _lanczos(product: Callable[[Floats], Floats], start: Floats) -> tuple[float, Floats]:
     """As exactly as can be; where many eigenvalues crowd at the top, any of them will do."""
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    matrix = LinearOperator((len(start), len(start)), product, dtype=float)
     for tolerance in (0.0, 1e-6, 1e-3):
         try:
             values, vectors = eigsh(matrix, k=1, which="LA", v0=start, tol=tolerance)

@@ -91,6 +91,6 @@ def _agreement(comparison: dict[str, Any]) -> Group:
     for i in range(len(names)):
         table.add_column(str(i + 1), justify="right")
     for i, (name, row) in enumerate(zip(names, comparison["agreement"], strict=False)):
-        shares = (f"{100 * share:.1f}" for share in row[: len(names)])
+        shares = (f"{100 * share:.1f}".removesuffix(".0") for share in row[: len(names)])
         table.add_row(str(i + 1), Text(name), *shares)
     return Group(Text(title, style="bold italic"), table)
