@@ -221,3 +221,13 @@ def test_the_command(tmp_path: Path) -> None:
     assert invoke("compare", files[0], "-o", tmp_path / "table.xyz").exit_code == 2
     table = invoke("compare", files[0], *two, "-o", "-")
     assert "method,error" in table.output
+
+
+def test_gold_may_have_the_column_names_of_the_votes(tmp_path: Path) -> None:
+    votes, gold = tmp_path / "votes.csv", tmp_path / "gold.csv"
+    rows = "".join(f"{task},{worker},{task % 2}\n" for task in range(9) for worker in "abc")
+    votes.write_text("which,who,grade\n" + rows)
+    gold.write_text("which,grade\n" + "".join(f"{t},{t % 2}\n" for t in range(9)))
+    columns = {"task_column": "which", "worker_column": "who", "label_column": "grade"}
+    found = quorate.compare(votes, ["majority"], gold=gold, **columns)
+    assert (found.gold_tasks, found.scores[0].error) == (9, 0.0)

@@ -24,7 +24,7 @@ from quorate import metrics
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError, require_number
 from quorate.fit import fit
-from quorate.io import Kind, Votes, find, read_answers, read_votes
+from quorate.io import Answers, Kind, Votes, find, read_gold, read_votes
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import Labels
 from quorate.model import Model
@@ -117,12 +117,7 @@ def compare(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
-    task_column: str | None = None,
-    worker_column: str | None = None,
-    label_column: str | None = None,
-    repeats: str = "count",
-    format: str | None = None,
-    missing: Sequence[str] = ("", "NaN", "nan"),
+    **reading: Any,
 ) -> Comparison:
     """Run methods on the same votes and score them.
 
@@ -131,7 +126,7 @@ def compare(
     the votes that is hidden to be predicted, at most one of a task with at least two. `seed` is
     for which these are, and for the bootstrap. Methods run side by side on `threads` threads, and
     `progress` is called with how many are done, of how many, and the names of the others. `votes`
-    and how they are read is as for `aggregate`.
+    and the options of reading them, such as `task_column`, are as for `aggregate`.
 
     Examples:
         >>> from quorate import DawidSkene, Majority
@@ -144,22 +139,15 @@ def compare(
     if not 0 <= hidden < 1:
         raise UsageError(f"hidden is a share of the votes from 0 to below 1, not {hidden}.")
     makers = _makers(methods)
-    read = read_votes(
-        votes,
-        task_column=task_column,
-        worker_column=worker_column,
-        label_column=label_column,
-        repeats=repeats,  # type: ignore[arg-type]
-        format=format,
-        missing=missing,
-    )
+    read = read_votes(votes, **reading)
+    answers = None if gold is None else read_gold(gold, reading)
     notes: list[str] = []
-    judge = _judge(read, gold, hidden, seed, notes)
+    judge = _judge(read, answers, hidden, seed, notes)
     outcomes = _run(makers, judge, threads, progress)
-    answers = [outcome.answers for outcome in outcomes if outcome.answers is not None]
+    given = [outcome.answers for outcome in outcomes if outcome.answers is not None]
     return Comparison(
         scores=tuple(outcome.score for outcome in outcomes),
-        agreement=np.array([[float((a == b).mean()) for b in answers] for a in answers]),
+        agreement=np.array([[float((a == b).mean()) for b in given] for a in given]),
         tasks=read.labels.n_tasks,
         gold_tasks=0 if judge.known is None else len(judge.known),
         hidden_votes=0 if judge.hidden is None else len(judge.hidden.task),
@@ -254,7 +242,7 @@ class Judge:
         )
 
 
-def _judge(read: Votes, gold: Any, share: float, seed: int, notes: list[str]) -> Judge:
+def _judge(read: Votes, gold: Answers | None, share: float, seed: int, notes: list[str]) -> Judge:
     labels, engine = read.labels, Threads(1)
     known = truth = right = likelihood = None
     if gold is not None:
@@ -269,10 +257,11 @@ def _judge(read: Votes, gold: Any, share: float, seed: int, notes: list[str]) ->
     return Judge(labels, seed, known, truth, right, hidden, likelihood)
 
 
-def _truth(read: Votes, gold: Any, notes: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _truth(
+    read: Votes, answers: Answers, notes: list[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The tasks whose truth is known, and the truth; one that nobody voted for is beyond the
     classes, where no answer finds it."""
-    answers = read_answers(gold)
     task = find(answers.tasks, read.codebook.tasks)
     voted = task.is_not_null()
     if not voted.any():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,7 +19,7 @@ from quorate.diagnose.theory import Knowledge, knowledge
 from quorate.engines.threads import Threads
 from quorate.errors import require_number
 from quorate.fit import Progress, fit
-from quorate.io import Kind, ReadReport, Votes, read_answers, read_votes
+from quorate.io import Kind, ReadReport, Votes, read_gold, read_votes
 from quorate.kernels import Floats
 from quorate.labels import Codebook, Labels
 from quorate.models import DawidSkene
@@ -148,18 +147,13 @@ def diagnose(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
-    task_column: str | None = None,
-    worker_column: str | None = None,
-    label_column: str | None = None,
-    repeats: str = "count",
-    format: str | None = None,
-    missing: Sequence[str] = ("", "NaN", "nan"),
+    **reading: Any,
 ) -> Diagnosis:
     """Say from the votes alone whether this crowd can be learned, by what, and whom to mistrust.
 
-    `votes` and how they are read is as for `aggregate`; of a worker's repeated answers to a task
-    only the first is looked at. `gold` holds known answers, which help to judge workers. `seed` is
-    for the bootstrap and for samples of very many pairs.
+    `votes` and the options of reading them are as for `aggregate`; of a worker's repeated answers
+    to a task only the first is looked at. `gold` holds known answers, which help to judge workers.
+    `seed` is for the bootstrap and for samples of very many pairs.
 
     Examples:
         >>> ring = [(t, w % 4, "yes") for t in range(4) for w in (t, t + 1)] + [(0, 0, "no")]
@@ -170,19 +164,10 @@ def diagnose(
         'not identifiable'
     """
     require_number("seed", seed, at_least=0)
-    read = read_votes(
-        votes,
-        task_column=task_column,
-        worker_column=worker_column,
-        label_column=label_column,
-        repeats=repeats,  # type: ignore[arg-type]
-        format=format,
-        missing=missing,
-    )
+    read = read_votes(votes, **reading)
     notes: list[str] = []
     if gold is not None:
-        columns = {"task": task_column, "label": label_column}
-        read = with_gold(read, read_answers(gold, columns=columns, missing=missing), notes)
+        read = with_gold(read, read_gold(gold, reading), notes)
     labels = read.labels.without_repeats() if read.report.repeated else read.labels
     return _diagnose(labels, read, tuple(notes), seed, Threads(threads), progress)
 

@@ -9,6 +9,7 @@ from quorate.io.encode import (
     in_classes,
     match,
     read_answers,
+    read_gold,
     read_votes,
     split_labels,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "output_format",
     "read_answers",
     "read_features",
+    "read_gold",
     "read_table",
     "read_votes",
     "shown",

@@ -141,6 +141,12 @@ def split_labels(frame: pl.DataFrame, separator: str) -> pl.DataFrame:
     return frame.with_columns(parts).explode("label").with_columns(label.replace("", None))
 
 
+def read_gold(source: Any, reading: Mapping[str, Any]) -> Answers:
+    """Known answers that come with votes, whose options of reading hold for them as well."""
+    columns = {role: reading.get(f"{role}_column") for role in ("task", "label")}
+    return read_answers(source, columns=columns, missing=reading.get("missing", MISSING))
+
+
 def complete_rows(
     table: Table, missing: Sequence[str] = MISSING, but: Sequence[str] = ()
 ) -> pl.DataFrame:
