@@ -22,7 +22,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/zensical serve
 
 # Quorate against Crowd-Kit on the same votes.
-bench: $(VENV)/.installed-bench
+bench: $(VENV)/.installed-peers
 	$(BIN)/python benchmarks/race.py
 	$(BIN)/python benchmarks/methods.py
 

@@ -2,7 +2,8 @@
 
 from quorate.report.comparison import show_comparison
 from quorate.report.diagnosis import show_diagnosis
+from quorate.report.experiment import show_experiment
 from quorate.report.summary import summarise
 from quorate.report.terminal import show
 
-__all__ = ["show", "show_comparison", "show_diagnosis", "summarise"]
+__all__ = ["show", "show_comparison", "show_diagnosis", "show_experiment", "summarise"]

@@ -1,0 +1,76 @@
+"""The page that shows every table and figure: made from the results, never written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quorate.report.experiment import DECIMALS, cell
+
+OPENING = """# The papers, reproduced
+
+This page is made by a command from its results, which are beside it as JSON:
+
+    quorate bench all --out docs/results --page docs/reproduction.md
+
+*Paper* is what the paper prints, *ours* what this run found, and a difference of zero means the same
+figure to the printed digit. Under each experiment stands what its paper says of the results and
+whether it holds here, and why something comes out differently.
+"""
+
+
+def page(results: Sequence[Mapping[str, Any]], where: str) -> str:
+    """The whole page in Markdown; `where` leads from it to the results."""
+    return "\n".join([OPENING, *(_section(result, where) for result in results)])
+
+
+def _section(result: Mapping[str, Any], where: str) -> str:
+    parts = [f"## {result['title']}", f"{result['paper']}. {result['summary']}"]
+    parts += [_table(table) for table in result["tables"]]
+    for figure in result["figures"]:
+        parts.append(f"![{figure['title']}]({where}/{result['experiment']}/{figure['name']}.svg)")
+        parts.append(f"*{figure['title']}*")
+    if result["claims"]:
+        parts.append(_claims(result["claims"]))
+    parts += result["remarks"]
+    if result["absent"]:
+        parts.append("Left out: " + " ".join(result["absent"]))
+    parts.append(_made(result))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(table: Mapping[str, Any]) -> str:
+    rows = table["rows"]
+    columns = list(rows[0]) if rows else []
+    words = {c: any(isinstance(row[c], str) for row in rows) for c in columns}
+    lines = [
+        f"**{table['title']}**",
+        "",
+        _line(columns),
+        _line(["---" if words[column] else "---:" for column in columns]),
+    ]
+    decimals = table["decimals"]
+    lines += [_line([cell(row[c], decimals.get(c, DECIMALS)) for c in columns]) for row in rows]
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |"
+
+
+def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
+    return "\n".join(
+        f"- {'Holds' if claim['holds'] else '**Does not hold**'}: {claim['text']} ({claim['detail']})"
+        for claim in claims
+    )
+
+
+def _made(result: Mapping[str, Any]) -> str:
+    made = result["made"]
+    versions = ", ".join(f"{package} {version}" for package, version in made["versions"].items())
+    return (
+        f"*Made with Python {made['python']}, {versions}; seed {made['seed']};"
+        f" {made['processor']}, {made['cores']} cores, {made['system']};"
+        f" {result['seconds'] / 60:.1f} minutes of one core"
+        f"{'; a quick run' if made['quick'] else ''}.*"
+    )
