@@ -1,4 +1,4 @@
-"""What an experiment is: pieces of work that can run alone, and a report made of what they found."""
+"""What an experiment is: pieces of work that can run alone, and a report of what they found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked for: which data sets may be used and where they are, how thorough, which seed."""
+    """What is asked for: which data sets may be used, where they are, how thorough, which seed."""
 
     directory: Path
     here: frozenset[str]

@@ -22,7 +22,7 @@ Progress = Callable[[float, float, Sequence[str]], None]
 TICK = 0.5
 
 
-class Interrupted(QuorateError):
+class InterruptedRunError(QuorateError):
     """The run stopped half way; what was found is kept."""
 
     exit_code = 130
@@ -116,7 +116,7 @@ def _finished(
             _stop(pool)
             what = "Interrupted" if isinstance(error, KeyboardInterrupt) else "A process was killed"
             n_done = sum(piece.kept_as in journal for piece in pieces)
-            raise Interrupted(
+            raise InterruptedRunError(
                 f"{what} with {n_done} of {len(pieces)} pieces of work done: the same command goes"
                 " on from there."
             ) from None
