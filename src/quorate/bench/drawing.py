@@ -10,6 +10,7 @@ from quorate.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 # The palette of Okabe and Ito, from dark to light and back, so that neighbours differ in grey too.
 COLOURS = (
@@ -19,9 +20,9 @@ COLOURS = (
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Inches.
-PANEL_WIDTH, PANEL_HEIGHT, NAME_WIDTH = 2.5, 2.1, 1.1
+PANEL_WIDTH, PANEL_HEIGHT, LETTER_WIDTH = 2.5, 2.1, 0.068
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8,
@@ -41,10 +42,11 @@ STYLE = {
     "svg.fonttype": "path",
     # The same figure gives the same file.
     "svg.hashsalt": "quorate",
+    "figure.dpi": 100,
 }
 
 
-def draw(figure: Mapping[str, Any], file: IO[bytes], kind: str) -> None:
+def draw(figure: Mapping[str, Any], kind: str, file: IO[bytes]) -> None:
     """Draw a figure (as `quorate.bench.results` keeps it) as SVG or PNG."""
     try:
         import matplotlib as mpl
@@ -57,22 +59,35 @@ def draw(figure: Mapping[str, Any], file: IO[bytes], kind: str) -> None:
     columns = min(figure["columns"], len(panels))
     rows = -(-len(panels) // columns)
     looks = _looks(panels)
+    named = _named_panels(panels, columns)
+    margin = LETTER_WIDTH * max(map(len, looks)) + 0.3
+    every_column = len(named) > rows
+    width = (PANEL_WIDTH + margin) * columns if every_column else PANEL_WIDTH * columns + margin
     with mpl.rc_context(STYLE):
-        size = (PANEL_WIDTH * columns + NAME_WIDTH, PANEL_HEIGHT * rows)
-        drawing, grid = plt.subplots(rows, columns, figsize=size, squeeze=False)
-        for i, axes in enumerate(grid.flat):
-            if i >= len(panels):
-                axes.set_axis_off()
-                continue
-            _draw_panel(axes, panels[i], looks)
-        # The margin on the right is for the names of the last panels' lines.
-        drawing.tight_layout(rect=(0, 0, 1 - NAME_WIDTH / size[0], 1), w_pad=1.2, h_pad=1.5)
-        for i, panel in enumerate(panels):
-            if i % columns == columns - 1 or i == len(panels) - 1:
-                _name_lines(grid.flat[i], panel["series"], looks)
+        drawing, grid = plt.subplots(
+            rows, columns, figsize=(width, PANEL_HEIGHT * rows), squeeze=False
+        )
+        for axes in grid.flat[len(panels) :]:
+            axes.set_axis_off()
+        for axes, panel in zip(grid.flat, panels, strict=False):
+            _draw_panel(axes, panel, looks)
+        # In font sizes; the margins are for the lines' names.
+        pad = 72 / STYLE["font.size"] * margin if every_column else 1.2
+        drawing.tight_layout(rect=(0, 0, 1 - margin / width, 1), w_pad=pad, h_pad=1.5)
+        for i in named:
+            _name_lines(grid.flat[i], panels[i]["series"], looks)
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
         drawing.savefig(file, format=kind, dpi=200, metadata=metadata)
         plt.close(drawing)
+
+
+def _named_panels(panels: Sequence[Mapping[str, Any]], columns: int) -> list[int]:
+    """The last panel of each row if all of a row have the same lines, else every panel."""
+    names = [frozenset(series["name"] for series in panel["series"]) for panel in panels]
+    rows = [range(i, min(i + columns, len(panels))) for i in range(0, len(panels), columns)]
+    if all(names[i] <= names[row[-1]] for row in rows for i in row):
+        return [row[-1] for row in rows]
+    return list(range(len(panels)))
 
 
 def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -97,19 +112,35 @@ def _draw_panel(axes: Axes, panel: Mapping[str, Any], looks: Mapping[str, dict[s
             axes.fill_between(
                 series["x"], series["low"], series["high"], color=look["color"], alpha=0.13, lw=0
             )
+    axes.margins(y=0.08)
     axes.set_xscale(panel["x_scale"])
     axes.set_yscale(panel["y_scale"])
+    for axis, scale in ((axes.xaxis, panel["x_scale"]), (axes.yaxis, panel["y_scale"])):
+        if scale == "log":
+            _tick_logarithmically(axis)
     axes.set_title(panel["title"], loc="left")
     axes.set_xlabel(panel["x"])
     axes.set_ylabel(panel["y"])
+
+
+def _tick_logarithmically(axis: Axis) -> None:
+    """Few ticks with plain numbers where the axis spans less than three powers of ten."""
+    from matplotlib import ticker
+
+    low, high = axis.get_view_interval()
+    axis.set_minor_locator(ticker.NullLocator())
+    if low > 0 and high / low < 1_000:
+        steps = (1, 2, 5) if high / low < 60 else (1, 3)
+        axis.set_major_locator(ticker.LogLocator(subs=steps))
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
 
 
 def _name_lines(
     axes: Axes, lines: Sequence[Mapping[str, Any]], looks: Mapping[str, dict[str, Any]]
 ) -> None:
     """Each line's name beside its end, moved up or down until no two overlap."""
-    height = axes.get_window_extent().height
-    needed = 8 * 1.25 * axes.get_figure().dpi / 72 / height
+    letters = axes.bbox.height / (100 / 72 * STYLE["font.size"])  # at the 100 dots of a screen
+    needed = 1.25 / letters
     ends = [(_end(axes, series), series["name"]) for series in lines]
     ends.sort()
     places = _spread([end for end, _ in ends], needed)
@@ -128,9 +159,9 @@ def _name_lines(
 
 
 def _end(axes: Axes, series: Mapping[str, Any]) -> float:
-    """How far up the axes a line ends."""
-    y = next((y for y in reversed(series["y"]) if y is not None), axes.get_ylim()[0])
-    pixel = axes.transData.transform((series["x"][-1], y))
+    """How far up the axes a line is at its right end."""
+    points = [(x, y) for x, y in zip(series["x"], series["y"], strict=True) if y is not None]
+    pixel = axes.transData.transform(max(points)) if points else axes.bbox.min
     return float(axes.transAxes.inverted().transform(pixel)[1])
 
 

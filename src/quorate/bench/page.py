@@ -13,9 +13,9 @@ This page is made by a command from its results, which are beside it as JSON:
 
     quorate bench all --out docs/results --page docs/reproduction.md
 
-*Paper* is what the paper prints, *ours* what this run found, and a difference of zero means the same
-figure to the printed digit. Under each experiment stands what its paper says of the results and
-whether it holds here, and why something comes out differently.
+*Paper* is what the paper prints, *ours* what this run found, and a difference of zero means the
+same figure to the printed digit. Under each experiment stands what its paper says of the results
+and whether it holds here, and why something comes out differently.
 """
 
 
@@ -59,10 +59,8 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
-    return "\n".join(
-        f"- {'Holds' if claim['holds'] else '**Does not hold**'}: {claim['text']} ({claim['detail']})"
-        for claim in claims
-    )
+    verdict = {True: "Holds", False: "**Does not hold**"}
+    return "\n".join(f"- {verdict[c['holds']]}: {c['text']} ({c['detail']})" for c in claims)
 
 
 def _made(result: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def write(result: Mapping[str, Any], out: Path) -> list[Path]:
         for figure in result["figures"]:
             for kind in ("svg", "png"):
                 paths.append(directory / f"{figure['name']}.{kind}")
-                outputs.file(str(paths[-1]), lambda file, f=figure, k=kind: draw(f, file, k))
+                outputs.file(str(paths[-1]), partial(draw, figure, kind))
     return paths
 
 

@@ -35,7 +35,7 @@ COUNTS = {
 }
 
 # Table 2: error in percent.
-METHODS = ("Opt-D&S", "MV-D&S", "majority", "KOS", "Ghosh-SVD", "EigenRatio")
+COLUMNS = ("Opt-D&S", "MV-D&S", "majority", "KOS", "Ghosh-SVD", "EigenRatio")
 PUBLISHED = {
     "bird": (10.09, 11.11, 24.07, 11.11, 27.78, 27.78),
     "rte": (7.12, 7.12, 10.31, 39.75, 49.13, 9.00),
@@ -44,12 +44,15 @@ PUBLISHED = {
     "web": (15.86, 15.74, 26.93, 42.93, None, None),
 }
 
-# Section 6 and the published program: ten rounds of EM with even classes, zeros skipped.
-TEN_ROUNDS: dict[str, Any] = {"max_iter": 10, "tol": 0}
-FROM_VOTE: dict[str, Any] = {"prior": "uniform", "zeros": "skip"}
+# Section 6 and the published program: ten rounds of EM with even classes. There a label whose
+# probability is zero is skipped; strictly it rules the class out.
+TEN_ROUNDS: dict[str, Any] = {"max_iter": 10, "tol": 0, "prior": "uniform"}
+SKIP, STRICT = {"zeros": "skip"}, {"zeros": "exclude"}
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "Opt-D&S": ("spectral", TEN_ROUNDS),
-    "MV-D&S": ("dawid-skene", {**TEN_ROUNDS, **FROM_VOTE}),
+    "Opt-D&S": ("spectral", TEN_ROUNDS | SKIP),
+    "Opt-D&S, strict": ("spectral", TEN_ROUNDS | STRICT),
+    "MV-D&S": ("dawid-skene", TEN_ROUNDS | SKIP),
+    "MV-D&S, strict": ("dawid-skene", TEN_ROUNDS | STRICT),
     "majority": ("majority", {}),
     "KOS": ("kos", {"variant": "centred-svd"}),
     "Ghosh-SVD": ("ghosh-svd", {}),
@@ -66,7 +69,7 @@ def cells(plan: Plan) -> list[Cell]:
     table = [
         Cell(f"table 2/{name}/{method}", error, {"name": name, "method": method}, cost=0.5)
         for name in here
-        for method in METHODS
+        for method in SETTINGS
         if not (method in ("Ghosh-SVD", "EigenRatio") and name in ("dog", "dog_min40", "web"))
     ]
     counts = [Cell(f"table 1/{name}", count, {"name": name}, cost=0.1) for name in here]
@@ -106,12 +109,13 @@ def errors_by_floor(plan: Plan, name: str) -> dict[str, list[float]]:
     def wrong(method: str, **options: Any) -> float:
         return percent_wrong(fitted(method, votes.labels, **options).posterior, votes.truth)
 
-    first, converged = {"max_iter": 1}, {"max_iter": 200}
+    first, converged = {"max_iter": 1, **STRICT}, {"max_iter": 500, **STRICT}
+    vote = {"prior": "uniform"}
     return {
         "Opt-D&S, first": [wrong("spectral", floor=floor, **first) for floor in FLOORS],
         "Opt-D&S, converged": [wrong("spectral", floor=floor, **converged) for floor in FLOORS],
-        "MV-D&S, first": [wrong("dawid-skene", **FROM_VOTE, **first)] * len(FLOORS),
-        "MV-D&S, converged": [wrong("dawid-skene", **FROM_VOTE, **converged)] * len(FLOORS),
+        "MV-D&S, first": [wrong("dawid-skene", **vote, **first)] * len(FLOORS),
+        "MV-D&S, converged": [wrong("dawid-skene", **vote, **converged)] * len(FLOORS),
     }
 
 
@@ -141,17 +145,16 @@ def confusions(n_workers: int, knows: float, random: np.random.Generator) -> Flo
 
 
 def confusion_errors(plan: Plan, n_tasks: int, trial: int) -> dict[str, float | None]:
-    """Theorem 1 bounds the largest error of any entry of the start, theorem 2 (b) the squared
-    error of a row after EM. No start: the moments could not be solved."""
-    confusion = confusions(12, 0.6, np.random.default_rng(5))
-    crowd = simulate(confusion, n_tasks, 6, prior=PRIOR, seed=1_000 * plan.seed + trial)
+    """The largest error of any entry: of the start, which theorem 1 bounds (none where the moments
+    could not be solved), and after EM, theorem 2 (b)."""
+    confusion = confusions(24, 0.6, np.random.default_rng(5))
+    crowd = simulate(confusion, n_tasks, 12, prior=PRIOR, seed=1_000 * plan.seed + trial)
     start = fitted("spectral", crowd.labels, max_iter=1)
     after = fitted("spectral", crowd.labels)
     assert start.confusion is not None and after.confusion is not None
-    rows = ((after.confusion - confusion) ** 2).sum(axis=2)
     return {
         "start": None if start.notes else float(np.abs(start.confusion - confusion).max()),
-        "after": float(np.sqrt(rows.max())),
+        "after": float(np.abs(after.confusion - confusion).max()),
     }
 
 
@@ -186,7 +189,7 @@ def report(plan: Plan, found: Mapping[str, Any]) -> Report:
     errors = {
         (name, method): found[key]
         for name in here
-        for method in METHODS
+        for method in SETTINGS
         if (key := f"table 2/{name}/{method}") in found
     }
     return Report(
@@ -220,7 +223,7 @@ def _table_2(errors: Mapping[tuple[str, str], float]) -> Table:
         {
             "data": name,
             "method": method,
-            "paper": PUBLISHED.get(name, PUBLISHED["dog"])[METHODS.index(method)],
+            "paper": PUBLISHED.get(name, PUBLISHED["dog"])[COLUMNS.index(method.split(",")[0])],
             "ours": ours,
         }
         for (name, method), ours in errors.items()
@@ -234,15 +237,15 @@ def _table_2(errors: Mapping[tuple[str, str], float]) -> Table:
 
 
 def _claims_of_tables(errors: Mapping[tuple[str, str], float]) -> list[Claim]:
-    """ "The MV-D&S and the Opt-D&S algorithms consistently outperform the other methods"."""
+    """That EM from either start consistently outperforms the others."""
     claims = []
     for name in dict.fromkeys(name for name, _ in errors):
-        ours = {method: errors[name, method] for method in METHODS if (name, method) in errors}
-        em = max(ours["Opt-D&S"], ours["MV-D&S"])
-        rest = min(value for method, value in ours.items() if method not in ("Opt-D&S", "MV-D&S"))
+        ours = {method: error for (of, method), error in errors.items() if of == name}
+        em = max(error for method, error in ours.items() if "D&S" in method)
+        rest = min(error for method, error in ours.items() if "D&S" not in method)
         claims.append(
             Claim(
-                f"On {name} EM from either start errs less than every other method, or as much.",
+                f"On {name} EM from either start errs no more than any other method.",
                 em <= rest + 1e-9,
                 f"{em:.2f} % at most against {rest:.2f} % at least",
             )
@@ -313,7 +316,7 @@ def _theorems(plan: Plan, found: Mapping[str, Any]) -> list[Table]:
         {
             "tasks": n,
             "largest error, start": float(np.mean(errors)) if errors else None,
-            "largest error of a row, after EM": float(np.mean(later)),
+            "largest error, after EM": float(np.mean(later)),
             "trials": len(later),
             "moments solved": len(errors),
         }
@@ -408,7 +411,7 @@ EXPERIMENT = Experiment(
     name="spectral",
     title="Spectral methods meet EM",
     paper="Zhang, Chen, Zhou and Jordan, Spectral Methods Meet EM (2014)",
-    summary="Dawid-Skene from a spectral start against five others; the start's floor; the theorems.",
+    summary="Dawid-Skene from a spectral start against five others; its floor; its theorems.",
     data_sets=DATA_SETS,
     cells=cells,
     report=report,
