@@ -69,7 +69,7 @@ def fit(
         params = model.estimate(stats, params)
     note = getattr(params, "note", "")
     per_task = _per_task(model, blocks, params, local)
-    posterior, answers, tally = _conclude(model, labels, engine, blocks, params, local)
+    posterior, answers, tally = conclude(model, labels, engine, blocks, params, local)
     return Result(
         model=model,
         params=params,
@@ -96,7 +96,7 @@ def _per_task(
     return {name: np.concatenate([c[name] for c in columns]) for name in columns[0]}
 
 
-def _conclude(
+def conclude(
     model: Model,
     labels: Labels,
     engine: Threads,

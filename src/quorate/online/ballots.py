@@ -1,0 +1,176 @@
+"""Votes in codes, kept in columns that grow as they come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.kernels import Codes, Floats
+from quorate.labels import Labels
+
+Places = NDArray[np.int64]
+
+
+class Column:
+    """Rows of a fixed width that grow at the end: `rows` and `values` are arrays of them, `cells`
+    reads and writes single numbers, which a memoryview does several times faster."""
+
+    def __init__(self, kind: type[np.generic], width: int = 1) -> None:
+        self._array = np.zeros(64 * max(width, 1), dtype=kind)
+        self.width = width
+        self.height = 0
+        self.cells: Any = self._array.data
+
+    @property
+    def values(self) -> NDArray[Any]:
+        return self._array[: self.height * self.width]
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        return self.values.reshape(self.height, self.width)
+
+    def grow(self, height: int) -> None:
+        """New rows are zero."""
+        needed = height * self.width
+        if needed > len(self._array):
+            larger = np.zeros(max(needed, 2 * len(self._array)), self._array.dtype)
+            larger[: self.height * self.width] = self.values
+            self._array = larger
+            self.cells = larger.data
+        self.height = height
+
+    def append(self, value: float) -> None:
+        end = self.height
+        self.grow(end + 1)
+        self.cells[end] = value
+
+    def extend(self, values: NDArray[Any]) -> None:
+        before = self.height * self.width
+        self.grow(self.height + len(values))
+        self.values[before:] = values.reshape(-1)
+
+
+class Ballots:
+    """Every vote in the order they came, each with a link to its task's vote before.
+
+    With a half-life, in votes of a worker, a vote weighs less the more votes its worker has cast
+    since: half after so many.
+    """
+
+    def __init__(self, half_life: float | None = None) -> None:
+        self.half_life = half_life
+        self.task, self.worker, self.label = Column(np.int32), Column(np.int32), Column(np.int32)
+        self._earlier, self._latest = Column(np.int64), Column(np.int64)
+        self._age, self._cast = Column(np.int64), Column(np.int64)
+
+    @property
+    def n_votes(self) -> int:
+        return self.task.height
+
+    @property
+    def n_tasks(self) -> int:
+        return self._latest.height
+
+    @property
+    def n_workers(self) -> int:
+        return self._cast.height
+
+    def grow(self, n_tasks: int, n_workers: int) -> None:
+        before = self.n_tasks
+        if n_tasks > before:
+            self._latest.grow(n_tasks)
+            self._latest.values[before:] = -1
+        if n_workers > self.n_workers:
+            self._cast.grow(n_workers)
+
+    def append(self, task: int, worker: int, label: int) -> int:
+        """Where the vote stands."""
+        place = self.n_votes
+        self.task.append(task)
+        self.worker.append(worker)
+        self.label.append(label)
+        self._earlier.append(self._latest.cells[task])
+        self._age.append(self._cast.cells[worker])
+        self._latest.cells[task] = place
+        self._cast.cells[worker] += 1
+        return place
+
+    def extend(self, task: Codes, worker: Codes, label: Codes) -> None:
+        """The same for many votes."""
+        places = np.arange(self.n_votes, self.n_votes + len(task))
+        for column, values in ((self.task, task), (self.worker, worker), (self.label, label)):
+            column.extend(values)
+        order = np.argsort(task, kind="stable")
+        earlier = self._latest.values[task]
+        same = np.flatnonzero(task[order][1:] == task[order][:-1])
+        earlier[order[same + 1]] = places[order[same]]
+        self._earlier.extend(earlier)
+        self._latest.values[task] = places  # of several votes on a task the last one stays
+        self._age.extend(self._cast.values[worker] + _rank(worker))
+        self._cast.values[:] += np.bincount(worker, minlength=self.n_workers)
+
+    def of(self, task: int) -> list[int]:
+        """Where a task's votes stand, the last one first."""
+        earlier = self._earlier.cells
+        places, place = [], self._latest.cells[task]
+        while place >= 0:
+            places.append(place)
+            place = earlier[place]
+        return places
+
+    def of_tasks(self, tasks: Codes) -> tuple[Places, NDArray[np.integer]]:
+        """Where the votes of some tasks stand, task by task, and where each task's begin."""
+        place, owner = self._latest.values[tasks], np.arange(len(tasks))
+        places, owners = [], []
+        while len(place):
+            voted = place >= 0
+            place, owner = place[voted], owner[voted]
+            places.append(place)
+            owners.append(owner)
+            place = self._earlier.values[place]
+        all_places, all_owners = np.concatenate(places), np.concatenate(owners)
+        order = np.lexsort((all_places, all_owners))
+        counts = np.bincount(all_owners, minlength=len(tasks))
+        return all_places[order], np.concatenate([[0], counts.cumsum()])
+
+    def weight(self, place: int) -> float:
+        """How much a vote counts now."""
+        if self.half_life is None:
+            return 1.0
+        since = self._cast.cells[self.worker.cells[place]] - 1 - self._age.cells[place]
+        return float(2.0 ** (-since / self.half_life))
+
+    def weights(self, places: Places) -> Floats:
+        if self.half_life is None:
+            return np.ones(len(places))
+        since = self._cast.values[self.worker.values[places]] - 1 - self._age.values[places]
+        weights: Floats = 2.0 ** (-since / self.half_life)
+        return weights
+
+    def labels(self, n_classes: int) -> Labels:
+        """All votes."""
+        return Labels.from_codes(
+            self.task.values,
+            self.worker.values,
+            self.label.values,
+            n_tasks=self.n_tasks,
+            n_workers=self.n_workers,
+            n_classes=n_classes,
+        )
+
+
+def _rank(codes: Codes) -> Places:
+    """How many equal codes stand before each.
+
+    Examples:
+        >>> _rank(np.array([3, 1, 3, 3, 1]))
+        array([0, 0, 1, 2, 1])
+    """
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    group = np.repeat(starts, np.diff(starts, append=len(codes)))
+    rank = np.empty(len(codes), dtype=np.int64)
+    rank[order] = np.arange(len(codes)) - group
+    return rank

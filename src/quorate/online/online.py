@@ -1,0 +1,353 @@
+"""`quorate.Online`: answers that are up to date with every vote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quorate import metrics
+from quorate.engines.threads import Threads
+from quorate.errors import DataError, UsageError, require_number
+from quorate.fit import conclude, fit
+from quorate.io import complete_rows, read_table, read_votes, shown
+from quorate.kernels import Floats
+from quorate.labels import Codebook
+from quorate.model import EM
+from quorate.models import DawidSkene, OneCoin, make
+from quorate.online.ballots import Column
+from quorate.online.names import Names
+from quorate.online.state import State
+from quorate.result import Result
+
+ROLES = ("task", "worker", "label")
+
+
+class Answer(NamedTuple):
+    """What is believed of a task, and how firmly."""
+
+    task: Any
+    label: Any
+    confidence: float
+
+
+class Quality(NamedTuple):
+    """What is known of a worker: labels, the share that is right, and its 95 % interval."""
+
+    worker: Any
+    labels: int
+    accuracy: float
+    low: float
+    high: float
+
+
+class Online:
+    """Votes that keep coming: each is counted as it comes, at a cost that does not grow.
+
+    `method` is dawid-skene, fast-dawid-skene, hybrid or one-coin, and `options` are its own. With
+    `classes` no others are taken; without, a label that was not there before is a new class.
+    `start`, a fitted `Result` of such a method, is what to go on from; with the `votes` it was
+    fitted to, its tasks can get further votes. With a `half_life` a worker's votes count half
+    after so many more votes of that worker: skill may drift.
+
+    Examples:
+        >>> online = Online("fast-dawid-skene")
+        >>> online.add(("photo-1", "ann", "cat"))
+        Answer(task='photo-1', label='cat', confidence=1.0)
+        >>> online.add([("photo-2", "ann", "dog"), ("photo-2", "bob", "dog")])
+        [Answer(task='photo-2', label='dog', confidence=1.0)]
+        >>> online.label("photo-1").label, online.worker("ann").labels
+        ('cat', 2)
+    """
+
+    def __init__(
+        self,
+        method: str = "fast-dawid-skene",
+        *,
+        start: Result | None = None,
+        votes: Any = None,
+        classes: Sequence[Any] | None = None,
+        half_life: float | None = None,
+        **options: Any,
+    ) -> None:
+        if half_life is not None:
+            require_number("half_life", half_life, at_least=1e-3)
+        if votes is not None and start is None:
+            raise UsageError("votes are those of a start: give it, or add the votes.")
+        self.method = method
+        self._model = _model_for(method, options) if start is None else _model_of(start, options)
+        self._half_life = half_life
+        self._start, self._start_votes = start, votes
+        self._classes = None if classes is None else list(classes)
+        self._begin()
+
+    def _begin(self) -> None:
+        """As if no vote had been added."""
+        start = self._start
+        if start is None:
+            classes = self._classes or []
+            self._names = {role: Names(role) for role in ROLES}
+            self._names["label"] = Names("label", classes, closed=bool(self._classes))
+            self._state = State(self._model, len(classes), self._half_life)
+        else:
+            book = start.codebook
+            named = {"task": book.tasks, "worker": book.workers, "label": book.classes}
+            self._names = {role: Names(role, series.to_list()) for role, series in named.items()}
+            self._names["label"].closed = self._classes is not None
+            self._state = State(self._model, len(book.classes), self._half_life)
+            _go_on_from(self._state, start, self._start_votes)
+        self._from_start = self._state.ballots.n_votes
+        self._steps = Column(np.int64)  # votes of each addition; 0 is a settling
+        self._removed: set[int] = set()
+        self._settled: Result | None = None
+
+    # Votes come and go.
+
+    def add(self, votes: Any) -> Any:
+        """Count one vote, (task, worker, label), or several: any table that `aggregate` takes.
+
+        Votes that are added together are counted together. One vote gives an `Answer`; rows give
+        the answers of the tasks they are on; a table gives a table of task, label, confidence.
+        """
+        self._refresh()
+        if isinstance(votes, tuple) and len(votes) == 3 and not isinstance(votes[0], tuple):
+            return self._add_rows([votes])[0]
+        if isinstance(votes, list) and votes and isinstance(votes[0], (tuple, list)):
+            return self._add_rows(votes)
+        return self._add_table(votes)
+
+    def _add_rows(self, rows: Sequence[Sequence[Any]]) -> list[Answer]:
+        for row in rows:
+            if len(row) != 3:
+                raise DataError(f"A vote is a task, a worker and a label, not {shown(row)}.")
+        if len(rows) > 1 and any(row[0] != rows[0][0] for row in rows):
+            columns = list(zip(*rows, strict=True))
+            return self._answers(*self._count_many(*columns))
+        names = self._names
+        self._check(*zip(*rows, strict=True))
+        task = names["task"].code(rows[0][0])
+        coded = [(names["worker"].code(w), names["label"].code(c)) for _, w, c in rows]
+        self._make_room()
+        belief = self._state.add(task, coded)
+        self._steps.append(len(rows))
+        return [self._answer(task, belief)]
+
+    def _add_table(self, votes: Any) -> Any:
+        table = read_table(votes, ROLES)
+        frame = complete_rows(table)
+        if len(frame) < len(table.frame):
+            raise DataError(
+                f"{len(table.frame) - len(frame)} of {len(table.frame)} rows lack a task, a worker"
+                " or a label: leave them out."
+            )
+        if not len(frame):
+            return table.kind.give(self._table([]))
+        columns = [frame[role].to_list() for role in ROLES]
+        return table.kind.give(self._table(self._answers(*self._count_many(*columns))))
+
+    def _count_many(
+        self, tasks: Sequence[Any], workers: Sequence[Any], labels: Sequence[Any]
+    ) -> tuple[Any, Floats]:
+        self._check(tasks, workers, labels)
+        coded = [
+            self._names[role].codes(column)
+            for role, column in zip(ROLES, (tasks, workers, labels), strict=True)
+        ]
+        self._make_room()
+        found = self._state.add_table(*coded)
+        self._steps.append(len(tasks))
+        return found
+
+    def _check(self, tasks: Iterable[Any], workers: Iterable[Any], labels: Iterable[Any]) -> None:
+        """All or nothing: what is wrong with any of the votes is known before one is counted."""
+        tasks = list(tasks)
+        for role, column in zip(ROLES, (tasks, workers, labels), strict=True):
+            self._names[role].check(column)
+        if self._start is not None and self._start_votes is None:
+            for name in tasks:
+                code = self._names["task"].find(name)
+                if code is not None and code < len(self._start.codebook.tasks):
+                    raise DataError(
+                        f"Task {shown(name)} is of the start, and its votes are not known:"
+                        " give Online the votes that the start was fitted to."
+                    )
+
+    def _make_room(self) -> None:
+        self._settled = None
+        if len(self._names["label"]) > self._state.n_classes:
+            self._state.widen(len(self._names["label"]))
+        self._state.grow(len(self._names["task"]), len(self._names["worker"]))
+
+    def remove(self, task: Any, worker: Any) -> None:
+        """Take a worker's (last) vote on a task back, as if it had never come.
+
+        What came after it is counted anew, when next something is asked or added: after taking
+        back an old vote that takes as long as adding all that followed.
+        """
+        names, ballots = self._names, self._state.ballots
+        task_code, worker_code = names["task"].require(task), names["worker"].require(worker)
+        for place in ballots.of(task_code):
+            if ballots.worker.cells[place] == worker_code and place not in self._removed:
+                break
+        else:
+            raise DataError(f"Worker {shown(worker)} has no vote on task {shown(task)}.")
+        if place < self._from_start:
+            raise UsageError(f"The vote on task {shown(task)} is one that the start was fitted to.")
+        self._removed.add(place)
+
+    def _refresh(self) -> None:
+        """Count anew without the votes that were taken back."""
+        if not self._removed:
+            return
+        removed, names, ballots = self._removed, self._names, self._state.ballots
+        steps, place = self._steps.values.tolist(), self._from_start
+        columns = (ballots.task.cells, ballots.worker.cells, ballots.label.cells)
+        self._begin()
+        for n in steps:
+            kept = [at for at in range(place, place + n) if at not in removed]
+            place += n
+            if kept:
+                self._add_rows(
+                    [
+                        tuple(names[r].names[c[at]] for r, c in zip(ROLES, columns, strict=True))
+                        for at in kept
+                    ]
+                )
+            elif not n:
+                self.settle()
+
+    # What is believed.
+
+    def label(self, task: Any) -> Answer:
+        """What is believed of a task by what is known of its workers now."""
+        self._refresh()
+        code = self._names["task"].require(task)
+        if self._settled is not None:
+            return self._answer(code, self._settled.posterior[code].tolist())
+        if not self._state.ballots.of(code):
+            return self._answer(code, self._state.belief_in(code))
+        return self._answer(code, self._state.posterior(code))
+
+    def worker(self, worker: Any) -> Quality:
+        """What is known of a worker."""
+        self._refresh()
+        code = self._names["worker"].require(worker)
+        right, wrong = self._state.sums.tally(np.array([code]))[0].tolist()
+        low, high = metrics.wilson_interval(np.array([right]), np.array([right + wrong]))
+        share = right / (right + wrong) if right + wrong else 0.0
+        return Quality(worker, round(right + wrong), share, float(low[0]), float(high[0]))
+
+    def result(self) -> Result:
+        """Everything, as `aggregate` gives it; without running EM any further."""
+        self._refresh()
+        if self._settled is not None:
+            return self._settled
+        if self._start is not None and self._start_votes is None:
+            raise UsageError("The votes of the start are not known: give them to Online.")
+        state = self._state
+        labels = state.ballots.labels(state.n_classes)
+        if not labels.n_labels:
+            raise DataError("There are no labels to aggregate.")
+        blocks, engine = list(labels.blocks()), Threads()
+        params = state.params()
+        local = [self._model.begin(block) for block in blocks]
+        stats = engine.sweep(self._model.sweep, blocks, params, local)
+        step = self._model.progress(stats, params)
+        posterior, answers, tally = conclude(self._model, labels, engine, blocks, params, local)
+        return Result(
+            model=self._model,
+            params=params,
+            stats=stats,
+            steps=(step,),
+            converged=False,
+            posterior=posterior,
+            answers=answers,
+            tally=tally,
+            codebook=self._codebook(),
+            seconds=0.0,
+            method=self.method,
+        )
+
+    def settle(self) -> Result:
+        """Run EM on all votes, from what is known now until it converges, and go on from there."""
+        self._refresh()
+        if self._start is not None and self._start_votes is None:
+            raise UsageError("The votes of the start are not known: give them to Online.")
+        state = self._state
+        labels = state.ballots.labels(state.n_classes)
+        model = replace(self._model, init=self._model.confusion(state.params()))
+        result = fit(model, labels, codebook=self._codebook())
+        result = replace(result, method=self.method)
+        state.believe_all(result.posterior, result.params.hard)
+        self._steps.append(0)
+        self._settled = result
+        return result
+
+    def _codebook(self) -> Codebook:
+        import polars as pl
+
+        return Codebook(*(pl.Series(role, self._names[role].names) for role in ROLES))
+
+    def _answer(self, task: int, belief: Sequence[float]) -> Answer:
+        best = self._state.choose(task, belief)
+        return Answer(
+            self._names["task"].names[task], self._names["label"].names[best], belief[best]
+        )
+
+    def _answers(self, tasks: Any, posterior: Floats) -> list[Answer]:
+        return [self._answer(t, p) for t, p in zip(tasks.tolist(), posterior.tolist(), strict=True)]
+
+    def _table(self, answers: Sequence[Answer]) -> Any:
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "task": pl.Series([a.task for a in answers]),
+                "label": pl.Series([a.label for a in answers]),
+                "confidence": pl.Series([a.confidence for a in answers], dtype=pl.Float64),
+            }
+        )
+
+
+def _model_for(method: str, options: dict[str, Any]) -> EM:
+    model = make(method, **options)
+    return _require_online(model, method)
+
+
+def _model_of(start: Result, options: dict[str, Any]) -> EM:
+    if options:
+        raise UsageError(f"A start keeps its own options: leave {', '.join(options)} out.")
+    return _require_online(start.model, start.method or type(start.model).__name__)
+
+
+def _require_online(model: Any, method: str) -> EM:
+    if type(model) not in (DawidSkene, OneCoin):
+        raise UsageError(
+            f"{method} does not go online: dawid-skene, fast-dawid-skene, hybrid and one-coin do."
+        )
+    em: EM = model
+    if em.worker_prior is not None:
+        raise UsageError("worker_prior does not go online: give Online a start instead.")
+    return em
+
+
+def _go_on_from(state: State, start: Result, votes: Any) -> None:
+    """Take over what a fit believes; with its votes, these too."""
+    state.grow(len(start.codebook.tasks), len(start.codebook.workers))
+    if votes is None:
+        state.take_over(start.stats, start.posterior, start.params.hard)
+        return
+    read = read_votes(votes)
+    same = (
+        read.codebook.tasks.to_list() == start.codebook.tasks.to_list()
+        and read.codebook.workers.to_list() == start.codebook.workers.to_list()
+        and read.codebook.classes.to_list() == start.codebook.classes.to_list()
+    )
+    if not same:
+        raise DataError("These are not the votes that the start was fitted to.")
+    labels = read.labels
+    task = np.repeat(np.arange(labels.n_tasks, dtype=np.int32), np.diff(labels.indptr))
+    state.ballots.extend(task, labels.worker, labels.label)
+    state.believe_all(start.posterior, start.params.hard)

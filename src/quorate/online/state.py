@@ -1,0 +1,252 @@
+"""The paper's schedule for tasks that get votes: the vote, an M-step, the E-step for these tasks
+only, and an M-step again.
+
+V. B. Sinha, S. Rao and V. N. Balasubramanian, "Fast Dawid-Skene: A Fast Vote Aggregation Scheme for
+Sentiment Classification" (KDD WISDOM 2018), section 5. An M-step is no work of its own: parameters
+are read off the sums where they are needed.
+
+Beliefs are rounded to multiples of 2**-32, so that their sums are exact (up to two million votes of
+a worker) and what is taken back leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log
+
+import numpy as np
+
+from quorate import kernels
+from quorate.kernels import Codes, Floats
+from quorate.labels import Labels
+from quorate.model import EM, Params, Stats, class_shares, dense
+from quorate.online.ballots import Ballots, Column, Places
+from quorate.online.sums import Said, learned, sums_for
+
+GRAIN = 2.0**32
+
+
+class State:
+    """Votes, beliefs and sums, all in codes."""
+
+    def __init__(self, model: EM, n_classes: int, half_life: float | None = None) -> None:
+        self.model = model
+        self.n_classes = n_classes
+        self.ballots = Ballots(half_life)
+        self.sums = sums_for(model, n_classes)
+        self.belief = Column(np.float64, n_classes)  # as it is counted: zero of a new task
+        self.classes = [0.0] * n_classes
+        self.hard = model.harden == "always"
+
+    def grow(self, n_tasks: int, n_workers: int) -> None:
+        """Room for tasks and workers with new codes."""
+        if n_tasks > self.ballots.n_tasks or n_workers > self.ballots.n_workers:
+            self.ballots.grow(n_tasks, n_workers)
+            self.belief.grow(n_tasks)
+            self.sums.grow(n_workers)
+
+    # One task, in plain Python.
+
+    def add(self, task: int, new: Sequence[tuple[int, int]]) -> list[float]:
+        """Votes (worker, label) on one task; returns what is then believed of it."""
+        classes = self.classes.copy()
+        for worker, label in new:
+            self.ballots.append(task, worker, label)
+            if self.ballots.half_life:
+                self.sums.fade(worker, 2 ** (-1 / self.ballots.half_life))
+        votes = self._votes(task)
+        known = votes[: len(votes) - len(new)]
+        vote = self._as_counted(task, _shares(votes, self.n_classes))
+        self.sums.add(votes[len(known) :], vote)
+        self._believe(task, known, vote)  # the first M-step
+        posterior = self._posterior(votes)  # the E-step
+        self._believe(task, votes, self._as_counted(task, posterior))  # the last M-step
+        self._harden_once_settled(classes)
+        return posterior
+
+    def posterior(self, task: int) -> list[float]:
+        """What is believed of a task by what is known of its workers now."""
+        return self._posterior(self._votes(task))
+
+    def _votes(self, task: int) -> list[Said]:
+        """The first one first."""
+        ballots = self.ballots
+        worker, label = ballots.worker.cells, ballots.label.cells
+        places = ballots.of(task)
+        places.reverse()
+        return [(worker[at], label[at], ballots.weight(at)) for at in places]
+
+    def _believe(self, task: int, votes: Sequence[Said], belief: Sequence[float]) -> None:
+        """Count votes that are counted already under another belief in their task."""
+        start, cells = task * self.n_classes, self.belief.cells
+        change = [share - cells[start + i] for i, share in enumerate(belief)]
+        if any(change):
+            self.sums.add(votes, change)
+            for i, share in enumerate(belief):
+                cells[start + i] = share
+                self.classes[i] += change[i]
+
+    def _as_counted(self, task: int, belief: list[float]) -> list[float]:
+        """Hard, or rounded."""
+        if self.hard:
+            best = max(belief) * (1 - 1e-12)
+            winners = [float(share >= best) for share in belief]
+            if sum(winners) == 1:
+                return winners
+            belief = self._hardened(np.array([belief]), np.array([task]))[0].tolist()
+        return [round(share * GRAIN) / GRAIN for share in belief]
+
+    def _posterior(self, votes: Sequence[Said]) -> list[float]:
+        log_prior = [log(p) if p > 0 else kernels.LOG_ZERO for p in self._prior()]
+        log_joint = self.sums.evidence(votes, log_prior)
+        highest = max(log_joint)
+        joint = [exp(value - highest) for value in log_joint]
+        total = sum(joint)
+        return [value / total for value in joint]
+
+    def _prior(self) -> list[float]:
+        model = self.model
+        if isinstance(model.prior, str) and model.prior == "estimated":
+            smoothing = model.smoothing if model.prior_smoothing is None else model.prior_smoothing
+            total = sum(self.classes) + self.n_classes * smoothing
+            return [(share + smoothing) / total for share in self.classes]
+        shares: list[float] = class_shares(model.prior, np.array(self.classes)).tolist()
+        return shares
+
+    def _harden_once_settled(self, before: Sequence[float]) -> None:
+        """Hybrid: soft until the class shares hardly move, and hard from then on."""
+        if self.model.harden != "settled" or self.hard or not sum(before):
+            return
+        then, now = sum(before), sum(self.classes)
+        moved = sum(abs(b / then - a / now) for b, a in zip(before, self.classes, strict=True))
+        self.hard = moved < self.model.switch_at
+
+    # Many tasks, in arrays.
+
+    def add_table(self, task: Codes, worker: Codes, label: Codes) -> tuple[Codes, Floats]:
+        """The votes of a table at once; returns the tasks they are on and what is believed."""
+        classes, start = self.classes.copy(), self.ballots.n_votes
+        self.ballots.extend(task, worker, label)
+        if self.ballots.half_life:
+            workers, votes = np.unique(worker, return_counts=True)
+            self.sums.fade(workers, 2 ** (-votes / self.ballots.half_life)[:, None])
+        tasks = np.unique(task)
+        places, block, workers = self._block(tasks)
+        weight = self.ballots.weights(places)
+        before = self.belief.rows[tasks]
+        vote = self._all_as_counted(block.vote_shares(), tasks)
+        self.sums.add_block(block, workers, weight, vote)  # the first M-step
+        self.sums.add_block(block, workers, -weight * (places < start), before)
+        self._add_to_classes(vote - before)
+        posterior = self._block_posterior(block, workers)  # the E-step
+        after = self._all_as_counted(posterior, tasks)
+        self.sums.add_block(block, workers, weight, after - vote)  # the last M-step
+        self._add_to_classes(after - vote)
+        self.belief.rows[tasks] = after
+        self._harden_once_settled(classes)
+        return tasks, posterior
+
+    def posteriors(self, tasks: Codes) -> Floats:
+        """`posterior` of some tasks."""
+        _, block, workers = self._block(tasks)
+        return self._block_posterior(block, workers)
+
+    def belief_in(self, task: int) -> list[float]:
+        """What is counted of a task."""
+        counted: list[float] = self.belief.rows[task].tolist()
+        return counted
+
+    def choose(self, task: int, belief: Sequence[float]) -> int:
+        """The likeliest class; a tie falls as it does for hard answers."""
+        best = max(belief) * (1 - 1e-12)
+        tied = [i for i, share in enumerate(belief) if share >= best]
+        if len(tied) == 1 or self.model.ties != "random":
+            return tied[0]
+        hard = self._hardened(np.array([belief]), np.array([task], dtype=np.int32))
+        return int(hard[0].argmax())
+
+    def params(self) -> Params:
+        """The parameters that everything counted so far gives."""
+        prior = np.array(self._prior())
+        params = learned(self.sums, slice(None), kernels.log_or(prior), prior)
+        return params._replace(hard=self.hard)
+
+    def believe_all(self, posterior: Floats, hard: bool) -> None:
+        """Count everything anew under these beliefs."""
+        self.hard = hard
+        self.sums = sums_for(self.model, self.n_classes)
+        self.sums.grow(self.ballots.n_workers)
+        tasks = np.arange(len(posterior), dtype=np.int32)
+        belief = self._all_as_counted(posterior, tasks)
+        places, block, workers = self._block(tasks)
+        self.sums.add_block(block, workers, self.ballots.weights(places), belief)
+        self._take_beliefs(belief)
+
+    def take_over(self, stats: Stats, posterior: Floats, hard: bool) -> None:
+        """Beliefs and sums of a fit whose votes are not known."""
+        self.hard = hard
+        tasks = np.arange(len(posterior), dtype=np.int32)
+        self._take_beliefs(self._all_as_counted(posterior, tasks))
+        self.sums.take_over(dense(stats.counts))
+
+    def _take_beliefs(self, belief: Floats) -> None:
+        self.belief.rows[: len(belief)] = belief
+        self.classes = [0.0] * self.n_classes
+        self._add_to_classes(belief)
+
+    def widen(self, n_classes: int) -> None:
+        """Room for new classes, of which nothing has been counted."""
+        wider = np.zeros((self.belief.height, n_classes))
+        wider[:, : self.n_classes] = self.belief.rows
+        self.belief = Column(np.float64, n_classes)
+        self.belief.extend(wider)
+        self.classes += [0.0] * (n_classes - self.n_classes)
+        self.sums.widen(n_classes)
+        self.n_classes = n_classes
+
+    def _block(self, tasks: Codes) -> tuple[Places, Labels, Codes]:
+        """Where the tasks' votes stand, and the votes as labels of workers numbered afresh."""
+        places, indptr = self.ballots.of_tasks(tasks)
+        workers, worker = np.unique(self.ballots.worker.values[places], return_inverse=True)
+        block = Labels(
+            indptr.astype(np.int32),
+            worker.astype(np.int32),
+            self.ballots.label.values[places],
+            len(workers),
+            self.n_classes,
+        )
+        return places, block, workers
+
+    def _block_posterior(self, block: Labels, workers: Codes) -> Floats:
+        prior = np.array(self._prior())
+        params = learned(self.sums, workers, kernels.log_or(prior), prior)
+        return kernels.normalise(self.model.log_joint(block, params))[0]
+
+    def _all_as_counted(self, belief: Floats, tasks: Codes) -> Floats:
+        hard = self._hardened(belief, tasks) if self.hard else belief
+        rounded: Floats = np.rint(hard * GRAIN) / GRAIN
+        return rounded
+
+    def _hardened(self, belief: Floats, tasks: Codes) -> Floats:
+        """As `kernels.harden` for tasks that are not in a row."""
+        best = kernels.tied(belief)
+        if self.model.ties == "shared":
+            shares: Floats = best / best.sum(axis=1, keepdims=True)
+            return shares
+        lots = np.ones(belief.shape)
+        if self.model.ties == "random":
+            lots = kernels.task_lots(tasks, self.n_classes, self.model.seed)
+        hard = np.zeros_like(belief)
+        hard[np.arange(len(hard)), np.where(best, lots, -1.0).argmax(axis=1)] = 1.0
+        return hard
+
+    def _add_to_classes(self, change: Floats) -> None:
+        for i, difference in enumerate(change.sum(axis=0).tolist()):
+            self.classes[i] += difference
+
+
+def _shares(votes: Sequence[Said], n_classes: int) -> list[float]:
+    said = [0] * n_classes
+    for _, label, _ in votes:
+        said[label] += 1
+    return [count / len(votes) for count in said]
