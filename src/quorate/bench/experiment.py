@@ -36,12 +36,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with the same columns; a number has its column's decimals (three by default)."""
+    """Rows with the same columns; a number has its column's decimals (three by default), and the
+    lowest of `lowest_of` in each row is marked."""
 
     name: str
     title: str
     rows: Sequence[Mapping[str, Any]]
     decimals: Mapping[str, int] = field(default_factory=dict)
+    lowest_of: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

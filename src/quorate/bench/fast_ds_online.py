@@ -13,6 +13,7 @@ import numpy as np
 
 from quorate.bench.experiment import Cell, Claim, Plan, Table, compared
 from quorate.bench.judging import Known, chosen_tasks, fitted, known, subset
+from quorate.model import EM
 from quorate.online.state import State
 
 INITIAL = 0.25
@@ -55,6 +56,7 @@ def online(plan: Plan, method: str, annotators: int, trial: int) -> dict[str, fl
     answers = np.empty(labels.n_tasks, dtype=np.int32)
     answers[first] = start.answers
 
+    assert isinstance(start.model, EM)
     state = State(start.model, labels.n_classes)
     state.grow(n_first, labels.n_workers)
     task = np.repeat(np.arange(n_first, dtype=np.int32), np.diff(began.labels.indptr))

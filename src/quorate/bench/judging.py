@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate import datasets, metrics
 from quorate.engines.threads import Threads
@@ -53,7 +54,7 @@ def percent_wrong(posterior: Floats, truth: Codes) -> float:
     return 100 * metrics.error(posterior, truth)
 
 
-def chosen_tasks(known: Known, tasks: Codes) -> Known:
+def chosen_tasks(known: Known, tasks: NDArray[np.integer]) -> Known:
     """Only those tasks."""
     counts = np.diff(known.labels.indptr)
     keep = np.zeros(known.labels.n_tasks, dtype=bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quorate.report.experiment import DECIMALS, cell
+from quorate.report.experiment import shown_row
 
 OPENING = """# The papers, reproduced
 
@@ -49,9 +49,12 @@ def _table(table: Mapping[str, Any]) -> str:
         _line(columns),
         _line(["---" if words[column] else "---:" for column in columns]),
     ]
-    decimals = table["decimals"]
-    lines += [_line([cell(row[c], decimals.get(c, DECIMALS)) for c in columns]) for row in rows]
+    lines += [_line([_bold(text) for text in shown_row(table, row).values()]) for row in rows]
     return "\n".join(lines)
+
+
+def _bold(text: str) -> str:
+    return f"**{text[:-1]}**" if text.endswith("*") else text
 
 
 def _line(cells: Sequence[str]) -> str:

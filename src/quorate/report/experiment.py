@@ -16,8 +16,7 @@ def show_experiment(result: Mapping[str, Any], console: Console) -> None:
     """Print the tables, what the paper claims and whether it holds, and what was left out."""
     console.print(Text(f"{result['title']}", style="bold").append(f"  {result['paper']}", "dim"))
     for table in result["tables"]:
-        console.print()
-        console.print(_table(table))
+        _show_table(table, console)
     if result["claims"]:
         console.print()
     for claim in result["claims"]:
@@ -27,15 +26,51 @@ def show_experiment(result: Mapping[str, Any], console: Console) -> None:
         console.print(Text("Left out: ", "yellow").append(sentence, "default"))
 
 
-def _table(table: Mapping[str, Any]) -> Table:
-    shown = Table(title=table["title"], title_justify="left", box=None, pad_edge=False)
+def _show_table(table: Mapping[str, Any], console: Console) -> None:
+    """In parts, side by side in meaning, where it is wider than the terminal."""
     columns = list(table["rows"][0]) if table["rows"] else []
-    for column in columns:
-        words = any(isinstance(row[column], str) for row in table["rows"])
-        shown.add_column(column, justify="left" if words else "right", overflow="fold")
-    for row in table["rows"]:
-        shown.add_row(*(Text(cell(row[c], table["decimals"].get(c, DECIMALS))) for c in columns))
-    return shown
+    cells = [shown_row(table, row) for row in table["rows"]]
+    width = {c: max(len(c), *(len(row[c]) for row in cells)) + 2 for c in columns}
+    for i, part in enumerate(_parts(columns, width, console.width)):
+        title = table["title"] if i == 0 else None
+        shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        for column in part:
+            words = any(isinstance(row[column], str) for row in table["rows"])
+            shown.add_column(column, justify="left" if words else "right", overflow="fold")
+        for row in cells:
+            shown.add_row(*(Text(row[c], "bold" if row[c].endswith("*") else "") for c in part))
+        console.print()
+        console.print(shown)
+
+
+def _parts(columns: list[str], width: Mapping[str, int], room: int) -> list[list[str]]:
+    """Runs of columns that fit, each led by the first column."""
+    if sum(width.values()) <= room:
+        return [columns]
+    first, parts = columns[0], [[columns[0]]]
+    for column in columns[1:]:
+        if len(parts[-1]) > 1 and sum(width[c] for c in [*parts[-1], column]) > room:
+            parts.append([first])
+        parts[-1].append(column)
+    return parts
+
+
+def shown_row(table: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, str]:
+    """A row as it is read, its lowest value with a star.
+
+    Examples:
+        >>> table = {"decimals": {}, "lowest_of": ["a", "b"]}
+        >>> shown_row(table, {"set": "rte", "a": 1.5, "b": 2.5})
+        {'set': 'rte', 'a': '1.500*', 'b': '2.500'}
+    """
+    decimals = table["decimals"]
+    cells = {name: cell(value, decimals.get(name, DECIMALS)) for name, value in row.items()}
+    judged = [name for name in table["lowest_of"] if isinstance(row.get(name), (int, float))]
+    lowest = min((row[name] for name in judged), default=None)
+    return {
+        name: f"{text}*" if name in judged and row[name] == lowest else text
+        for name, text in cells.items()
+    }
 
 
 def cell(value: Any, decimals: int) -> str:
