@@ -408,19 +408,21 @@ def data(context: click.Context, directory: str | None, as_json: bool) -> None:
 @click.argument("names", nargs=-1, required=True)
 @DATA_OPTION
 @click.option("--mirror", metavar="URL", help="Take https://HOST/PATH from URL/HOST/PATH.")
-@click.pass_obj
-def get(outer: str | None, names: tuple[str, ...], directory: str | None, **options: Any) -> None:
+@click.pass_context
+def get(
+    context: click.Context, names: tuple[str, ...], directory: str | None, mirror: str | None
+) -> None:
     """Fetch data sets (NAMES, or all) from where they were published, and check them."""
     from quorate.datasets import get as run
 
     failed = False
     with _bytes_bar() as progress:
-        for fetched in run(names, directory or outer, progress=progress, **_given(options)):
+        for fetched in run(names, directory or context.obj, mirror=mirror, progress=progress):
             failed |= fetched.outcome == "failed"
             prefix = "quorate: " if fetched.outcome == "failed" else ""
             click.echo(f"{prefix}{fetched.sentence}", err=fetched.outcome == "failed")
     if failed:
-        click.get_current_context().exit(1)
+        context.exit(1)
 
 
 @main.command()

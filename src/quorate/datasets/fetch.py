@@ -65,10 +65,8 @@ def get(
     `https://host/path` is taken from `mirror/host/path`, and checked in the same way.
     """
     chosen = [known(name) for name in (CATALOGUE if "all" in names else dict.fromkeys(names))]
-    if mirror is not None and not mirror.startswith(("http://", "https://")):
-        raise UsageError(
-            f"mirror is an address that begins with http:// or https://, not {mirror}."
-        )
+    if mirror is not None and not _is_address(mirror):
+        raise UsageError(f"mirror is an address such as https://example.org/copy, not {mirror!r}.")
     place = data_directory(directory)
     # Several data sets come out of the same file.
     fetch = cache(partial(download, mirror=mirror, progress=progress))
@@ -77,6 +75,14 @@ def get(
             yield _get(data_set, place, fetch)
         except QuorateError as error:
             yield Fetched(data_set.name, "failed", str(error))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in text
+    except ValueError:
+        return False
 
 
 def _get(data_set: DataSet, place: Path, fetch: Download) -> Fetched:

@@ -76,7 +76,8 @@ def matrix(
 
 def words(raw: bytes) -> FeatureRows:
     """The words of each line: two letters or more, in at least five lines and at most half."""
-    texts = [sorted(set(re.findall(r"[a-z']{2,}", line))) for line in _lines(raw)]
+    lines = io.StringIO(_text(raw), newline=None)  # an empty one is a task, too
+    texts = [sorted(set(re.findall(r"[a-z']{2,}", line))) for line in lines]
     number = Counter(word for text in texts for word in text)
     kept = {word for word, lines in number.items() if 5 <= lines <= len(texts) / 2}
     for task, text in enumerate(texts):
