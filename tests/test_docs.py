@@ -14,6 +14,7 @@ import click
 import pytest
 
 import quorate
+from quorate import datasets
 from quorate.cli import main
 from quorate.models import METHODS
 
@@ -85,7 +86,8 @@ def test_every_command_and_option_is_documented(name: str) -> None:
     section = page.split(f"\n## quorate {name}\n")[1].split("\n## ")[0]
     command = main.commands[name]
     assert command.help
-    for parameter in command.params:
+    below = command.commands.values() if isinstance(command, click.Group) else ()
+    for parameter in (each for one in (command, *below) for each in one.params):
         for option in parameter.opts:
             shown = option.upper() if isinstance(parameter, click.Argument) else option
             assert f"`{shown}`" in section, option
@@ -97,3 +99,4 @@ def test_every_public_name_is_documented() -> None:
     page = (ROOT / "docs" / "python.md").read_text()
     documented = set(re.findall(r"^::: .*\.(\w+)$", page, re.MULTILINE))
     assert set(quorate.__all__) - {"__version__"} <= documented
+    assert set(datasets.__all__) - {"CATALOGUE"} <= documented

@@ -375,6 +375,56 @@ def methods() -> None:
     _console().print(table)
 
 
+DATA_OPTION = click.option(
+    "--data",
+    "directory",
+    metavar="DIR",
+    help="Where data sets are. [default: QUORATE_DATA, or the user's data directory]",
+)
+
+
+@main.group(invoke_without_command=True)
+@DATA_OPTION
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@click.pass_context
+def data(context: click.Context, directory: str | None, as_json: bool) -> None:
+    """List the known public data sets, and check those that are here."""
+    context.obj = directory
+    if context.invoked_subcommand is not None:
+        return
+    from quorate.datasets import listing
+    from quorate.report import show_data_sets
+
+    found = listing(directory)
+    if as_json:
+        _print_json(found, to_stderr=False)
+    else:
+        show_data_sets(found, _console())
+    if any(each["status"] == "damaged" for each in found["datasets"]):
+        context.exit(1)
+
+
+@data.command()
+@click.argument("names", nargs=-1, required=True)
+@DATA_OPTION
+@click.option("--mirror", metavar="URL", help="Take https://HOST/PATH from URL/HOST/PATH.")
+@click.pass_context
+def get(
+    context: click.Context, names: tuple[str, ...], directory: str | None, mirror: str | None
+) -> None:
+    """Fetch data sets (NAMES, or all) from where they were published, and check them."""
+    from quorate.datasets import get as run
+
+    failed = False
+    with _bytes_bar() as progress:
+        for fetched in run(names, directory or context.obj, mirror=mirror, progress=progress):
+            failed |= fetched.outcome == "failed"
+            prefix = "quorate: " if fetched.outcome == "failed" else ""
+            click.echo(f"{prefix}{fetched.sentence}", err=fetched.outcome == "failed")
+    if failed:
+        context.exit(1)
+
+
 @main.command()
 @click.option("--tasks", type=click.IntRange(min=1), default=1000, show_default=True, help="Tasks.")
 @click.option(
@@ -561,6 +611,22 @@ def _cells_bar() -> Iterator[Callable[[float, float, Sequence[str]], None] | Non
 
 
 @contextmanager
+def _bytes_bar() -> Iterator[Callable[[int, int, str], None] | None]:
+    """A bar of bytes that have come."""
+    from rich.progress import DownloadColumn, TextColumn
+
+    with _bar(TextColumn("{task.fields[file]}"), DownloadColumn()) as update:
+        if update is None:
+            yield None
+            return
+
+        def progress(done: int, total: int, file: str) -> None:
+            update(done, total or None, file=file)
+
+        yield progress
+
+
+@contextmanager
 def _bar(before: Any, after: Any) -> Iterator[Callable[..., None] | None]:
     """A bar on the terminal for work that takes more than a second; None where there is none."""
     if not sys.stderr.isatty():
@@ -580,13 +646,13 @@ def _bar(before: Any, after: Any) -> Iterator[Callable[..., None] | None]:
     began = time.monotonic()
     shown: list[Any] = []
 
-    def update(completed: float, total: float, **fields: Any) -> None:
+    def update(completed: float, total: float | None, **fields: Any) -> None:
         if time.monotonic() - began < 1:
             return
         if not shown:
             bar.start()
             shown.append(bar.add_task("", total=total, **fields))
-        bar.update(shown[0], completed=completed, **fields)
+        bar.update(shown[0], completed=completed, total=total, **fields)
 
     try:
         yield update

@@ -1,9 +1,17 @@
 """What was found as a dictionary, and that dictionary on a terminal."""
 
 from quorate.report.comparison import show_comparison
+from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
 from quorate.report.experiment import show_experiment
 from quorate.report.summary import summarise
 from quorate.report.terminal import show
 
-__all__ = ["show", "show_comparison", "show_diagnosis", "show_experiment", "summarise"]
+__all__ = [
+    "show",
+    "show_comparison",
+    "show_data_sets",
+    "show_diagnosis",
+    "show_experiment",
+    "summarise",
+]
