@@ -21,7 +21,7 @@ from quorate.bench.fast_ds_contest import (
 
 # "Similar": within so many points. "Significant": at so many standard deviations.
 SIMILAR, SURE = 2.0, 1.96
-BETTER_THAN_VOTE = ("adult2", "s_rel", "rte", "sp")
+BETTER_THAN_VOTE = ("rte", "sp", "adult2", "s_rel")
 
 
 def claims(runs: Mapping[str, Runs], found: Mapping[str, Any]) -> list[Claim]:
@@ -244,7 +244,10 @@ def _on_time(runs: Mapping[str, Runs], found: Mapping[str, Any]) -> str:
             ". The paper takes an iteration of FDS to cost what one of DS does; here a further one"
             f" costs {min(dearer):.1f} to {max(dearer):.1f} times as much"
         )
-    return text + ". The paper's times are of its own program on another machine."
+    return (
+        text + ". Times are of the processor, the best of several; the paper's are of its own"
+        " program on another machine."
+    )
 
 
 def _on_likelihood(runs: Mapping[str, Runs]) -> str:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.aggregate import aggregate
 from quorate.bench.experiment import Cell, Claim, Plan, Report, Table
-from quorate.bench.fast_ds_contest import METHODS, iterations
-from quorate.bench.judging import fitted
+from quorate.bench.fast_ds_contest import iterations, timed
+from quorate.io import read_votes
 from quorate.labels import Labels
+from quorate.multilabel import questions
 
 CONTESTANTS = ("DS", "FDS", "Hybrid")
 # Accuracy in percent, milliseconds and iterations, on AffectAnnotation.
@@ -53,7 +53,7 @@ class Solved(NamedTuple):
     """Whether each option of each task is taken to be right, and what that cost."""
 
     answers: Bools
-    seconds: float
+    ms: float
     iterations: int
 
 
@@ -82,7 +82,7 @@ def race(plan: Plan, n_tasks: int, own_skills: bool, crowd: int) -> dict[str, li
         for way, solve in ((TOGETHER, together), (APART, apart)):
             for name in CONTESTANTS:
                 runs = [solve(name, asked, yes, seed) for _ in range(2)]
-                ms = 1000 * min(run.seconds for run in runs)
+                ms = min(run.ms for run in runs)
                 found.setdefault(f"{way}/{name}", []).append(
                     (_percent(runs[0].answers == truth), ms, runs[0].iterations)
                 )
@@ -105,7 +105,6 @@ def simulated(random: np.random.Generator, kind: Kind) -> tuple[Bools, Bools]:
 
 def together(name: str, asked: NDArray[np.integer], yes: Bools, seed: int) -> Solved:
     """As in the paper: every option of every task is a question, all of one problem."""
-    method, options = METHODS[name]
     n_tasks, _, n_options = yes.shape
     question = np.arange(n_tasks * n_options).reshape(n_tasks, 1, n_options)
     labels = Labels.from_codes(
@@ -114,28 +113,29 @@ def together(name: str, asked: NDArray[np.integer], yes: Bools, seed: int) -> So
         yes.ravel().astype(np.int32),
         n_classes=2,
     )
-    result = fitted(method, labels, seed=seed, **options)
+    result, ms = timed(name, labels, seed)
     answers = (result.answers == 1).reshape(n_tasks, n_options)
-    return Solved(answers, result.seconds, iterations(result))
+    return Solved(answers, ms, iterations(result))
 
 
 def apart(name: str, asked: NDArray[np.integer], yes: Bools, seed: int) -> Solved:
     """As `quorate.aggregate` does it: each option is a problem of its own."""
-    method, options = METHODS[name]
     n_tasks, _, n_options = yes.shape
     nothing: list[int | None] = [None]
-    votes = [
-        (task, int(worker), option)
-        for task in range(n_tasks)
-        for worker, choice in zip(asked[task], yes[task], strict=True)
-        for option in (np.flatnonzero(choice).tolist() or nothing)
-    ]
-    result = aggregate(votes, method, multilabel=True, threads=1, seed=seed, **options)
+    votes = read_votes(
+        [
+            (task, int(worker), option)
+            for task in range(n_tasks)
+            for worker, choice in zip(asked[task], yes[task], strict=True)
+            for option in (np.flatnonzero(choice).tolist() or nothing)
+        ],
+        unlabelled=True,
+    )
+    fits = [timed(name, question.labels, seed) for question in questions(votes)]
     answers = np.zeros((n_tasks, n_options), dtype=bool)
-    tasks = result.posterior_frame["task"].to_numpy()
-    answers[np.ix_(tasks, result.classes)] = result.answers
-    rounds = max(iterations(of_option) for of_option in result.results.values())
-    return Solved(answers, result.seconds, rounds)
+    for option, fit in zip(votes.codebook.classes, fits, strict=True):
+        answers[votes.codebook.tasks.to_numpy(), option] = fit.result.answers == 1
+    return Solved(answers, sum(fit.ms for fit in fits), max(iterations(fit.result) for fit in fits))
 
 
 def report(plan: Plan, found: Mapping[str, Any]) -> Report:
