@@ -185,8 +185,8 @@ def remarks(runs: Mapping[str, Runs], found: Mapping[str, Any]) -> list[str]:
         _on_time(runs, found),
         _on_likelihood(runs),
         "The paper prints none of the accuracies of its figure 1, and names no test for what it"
-        " calls significant; ours is McNemar's over the tasks, averaged over the random subsets. Ties for"
-        " the likeliest class are shared, so that a tied vote counts as it would on average.",
+        " calls significant; ours is McNemar's over the tasks, averaged over the random subsets."
+        " Ties for the likeliest are shared, so a tied vote counts as it would on average.",
         "DAiSEE, the paper's seventh data set, cannot be had and is left out.",
     ]
 
@@ -241,9 +241,9 @@ def _on_time(runs: Mapping[str, Runs], found: Mapping[str, Any]) -> str:
         " FDS to cost what one of DS does; here a further one costs"
         f" {_range(_ratios(costs, 'FDS', 'DS'))} times as much. One of IWMV costs"
         f" {_range(_ratios(costs, 'IWMV', 'FDS'))} times as much as one of FDS, where the paper's"
-        f" figures for both speed-ups imply {_range(implied)} times, so that"
-        " its gain over IWMV in time is another here. Times are of the processor, the best of several; the paper's are of its own program"
-        " on another machine."
+        f" figures for both speed-ups imply {_range(implied)} times, so that its gain over IWMV in"
+        " time is another here. Times are of the processor, the best of several; the paper's are of"
+        " its own program on another machine."
     )
 
 
