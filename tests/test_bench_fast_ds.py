@@ -9,9 +9,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from quorate.bench import fast_ds, fast_ds_offline, fast_ds_several
+from quorate.bench import fast_ds
 from quorate.bench.experiment import Plan, Report
-from quorate.bench.fast_ds_contest import (
+from quorate.bench.fast_ds import offline, several
+from quorate.bench.fast_ds.contest import (
     LIKELIHOODS,
     PUBLISHED_LOSS,
     annotators,
@@ -22,13 +23,13 @@ from quorate.bench.fast_ds_contest import (
     sizes,
     timed,
 )
-from quorate.bench.fast_ds_findings import _range, _ratios
-from quorate.bench.fast_ds_offline import ALL_LABELS, DATA_SETS
+from quorate.bench.fast_ds.findings import _range, _ratios
+from quorate.bench.fast_ds.offline import ALL_LABELS, DATA_SETS
 from quorate.bench.judging import fitted, subset
 from quorate.labels import Labels
 
 
-def run(plan: Plan, part: Any = fast_ds) -> Report:
+def run(plan: Plan, part: Any = fast_ds.EXPERIMENT) -> Report:
     found = {cell.key: cell.function(plan, **cell.arguments) for cell in part.cells(plan)}
     return cast("Report", part.report(plan, found))
 
@@ -127,7 +128,7 @@ def test_figures_have_a_panel_for_each_data_set_and_glad_only_for_two_classes(
 
 @pytest.mark.parametrize("here", [(), ("web",), ("labelme",)])
 def test_data_sets_may_be_absent(plan: Plan, here: tuple[str, ...]) -> None:
-    found = run(Plan(plan.directory, frozenset(here), quick=True), fast_ds_offline)
+    found = run(Plan(plan.directory, frozenset(here), quick=True), offline)
     assert {row["data"] for row in rows(found, "all-labels")} == set(here)
     assert {row["data"] for row in rows(found, "table-2")} == set(here) - {"web"}
     assert all(table.rows for table in found.tables)
@@ -182,8 +183,8 @@ def test_options_together_and_apart_find_what_all_readers_agree_on() -> None:
     truth = np.array([[True, False], [False, False], [True, True]] * 4)
     asked = np.tile(np.arange(3), (len(truth), 1))
     yes = np.repeat(truth[:, None, :], 3, axis=1)
-    for solve in (fast_ds_several.together, fast_ds_several.apart):
-        for method in fast_ds_several.CONTESTANTS:
+    for solve in (several.together, several.apart):
+        for method in several.CONTESTANTS:
             assert (solve(method, asked, yes, seed=0).answers == truth).all()
 
 
@@ -191,11 +192,11 @@ def test_an_option_that_nobody_chose_is_wrong() -> None:
     asked = np.tile(np.arange(3), (4, 1))
     yes = np.zeros((4, 3, 2), dtype=bool)
     yes[::2, :, 0] = True
-    assert (fast_ds_several.apart("FDS", asked, yes, seed=0).answers == yes[:, 0]).all()
+    assert (several.apart("FDS", asked, yes, seed=0).answers == yes[:, 0]).all()
 
 
 def test_simulated_readers_are_better_than_chance() -> None:
-    truth, chosen = fast_ds_several.simulated(np.random.default_rng(0), fast_ds_several.LONG)
+    truth, chosen = several.simulated(np.random.default_rng(0), several.LONG)
     said = chosen.mean(axis=1)
     assert said[truth].mean() == pytest.approx(2 / 3, abs=0.1)
     assert said[~truth].mean() == pytest.approx(1 / 12, abs=0.05)

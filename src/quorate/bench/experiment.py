@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,24 @@ class Experiment:
     data_sets: Sequence[str]
     cells: Callable[[Plan], Sequence[Cell]]
     report: Callable[[Plan, Mapping[str, Any]], Report]
+
+
+def joined(parts: Sequence[Any]) -> dict[str, Any]:
+    """The `cells` and `report` of an experiment whose parts are modules with such functions."""
+
+    def cells(plan: Plan) -> list[Cell]:
+        return [cell for part in parts for cell in part.cells(plan)]
+
+    def report(plan: Plan, found: Mapping[str, Any]) -> Report:
+        reports = [part.report(plan, found) for part in parts]
+        return Report(
+            *(
+                [item for report in reports for item in getattr(report, field.name)]
+                for field in fields(Report)
+            )
+        )
+
+    return {"cells": cells, "report": report}
 
 
 def compared(rows: Sequence[Mapping[str, Any]], decimals: int) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from quorate.bench import fast_ds_findings as findings
 from quorate.bench.experiment import (
     Cell,
     Figure,
@@ -19,7 +18,8 @@ from quorate.bench.experiment import (
     Table,
     compared,
 )
-from quorate.bench.fast_ds_contest import (
+from quorate.bench.fast_ds import findings
+from quorate.bench.fast_ds.contest import (
     LIKELIHOODS,
     METHODS,
     PAPER_NAMES,

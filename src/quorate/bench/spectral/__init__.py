@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from quorate.bench import spectral_theorems as theorems
 from quorate.bench.experiment import (
     Cell,
     Claim,
@@ -21,6 +20,7 @@ from quorate.bench.experiment import (
     compared,
 )
 from quorate.bench.judging import fitted, known, percent_wrong
+from quorate.bench.spectral import theorems
 
 DATA_SETS = ("bird", "rte", "trec", "dog", "dog_min40", "web")
 

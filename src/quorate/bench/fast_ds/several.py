@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.bench.experiment import Cell, Claim, Plan, Report, Table
-from quorate.bench.fast_ds_contest import iterations, timed
+from quorate.bench.fast_ds.contest import iterations, timed
 from quorate.io import read_votes
 from quorate.labels import Labels
 from quorate.multilabel import questions

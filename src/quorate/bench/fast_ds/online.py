@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from quorate.bench.experiment import Cell, Claim, Plan, Table, compared
-from quorate.bench.judging import Known, chosen_tasks, fitted, known, subset
+from quorate.bench.experiment import Cell, Claim, Plan, Report, Table, compared
+from quorate.bench.fast_ds.contest import EM as AS_IN_THE_PAPER
+from quorate.bench.fast_ds.contest import prepared, shuffled_ranks
+from quorate.bench.judging import chosen_tasks, fitted, subset
 from quorate.model import EM
 from quorate.online.state import State
 
@@ -23,7 +25,6 @@ OFFLINE = {2: 85.59, 3: 88.41, 4: 90.02, 5: 90.74}
 ONLINE = {2: 83.57, 3: 88.06, 4: 89.90, 5: 90.60}
 # Table 3: accuracy, iterations.
 METHODS = {"dawid-skene": (90.94, 26), "fast-dawid-skene": (90.60, 4), "hybrid": (90.64, 5)}
-AS_IN_THE_PAPER: dict[str, Any] = {"stop": "marginals", "tol": 1e-4}
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -45,7 +46,8 @@ def cells(plan: Plan) -> list[Cell]:
 def online(plan: Plan, method: str, annotators: int, trial: int) -> dict[str, float]:
     """Accuracy of both ways on one random subset of the votes."""
     random = np.random.default_rng([plan.seed, annotators, trial])
-    votes = prepared(plan, annotators, random)
+    questions = prepared("sp", plan)
+    votes = subset(questions, shuffled_ranks(questions.labels, random) < annotators)
     labels = votes.labels
     offline = fitted(method, labels, **AS_IN_THE_PAPER)
     order = random.permutation(labels.n_tasks)
@@ -74,19 +76,6 @@ def online(plan: Plan, method: str, annotators: int, trial: int) -> dict[str, fl
     }
 
 
-def prepared(plan: Plan, annotators: int, random: np.random.Generator) -> Known:
-    """So many random votes of each question that has at least five."""
-    votes = known("sp", plan.directory)
-    votes = chosen_tasks(votes, np.flatnonzero(np.diff(votes.labels.indptr) >= ANNOTATORS[-1]))
-    counts = np.diff(votes.labels.indptr)
-    lots = random.random(votes.labels.n_labels)
-    task = np.repeat(np.arange(len(counts)), counts)
-    order = np.lexsort((lots, task))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order)) - np.repeat(votes.labels.indptr[:-1], counts)
-    return subset(votes, rank < annotators)
-
-
 def _mean(
     found: Mapping[str, Any], method: str, annotators: int, which: str
 ) -> tuple[float, float]:
@@ -96,9 +85,13 @@ def _mean(
     return float(np.mean(values)), float(np.std(values))
 
 
-def tables(plan: Plan, found: Mapping[str, Any]) -> list[Table]:
+def report(plan: Plan, found: Mapping[str, Any]) -> Report:
     if "sp" not in plan.here:
-        return []
+        return Report()
+    return Report(_tables(found), (), _claims(found), _remarks(plan))
+
+
+def _tables(found: Mapping[str, Any]) -> list[Table]:
     decimals = {"paper": 2, "ours": 2, "difference": 2, "deviation": 2}
     third = []
     for method, (accuracy, iterations) in METHODS.items():
@@ -125,9 +118,7 @@ def tables(plan: Plan, found: Mapping[str, Any]) -> list[Table]:
     ]
 
 
-def claims(plan: Plan, found: Mapping[str, Any]) -> list[Claim]:
-    if "sp" not in plan.here:
-        return []
+def _claims(found: Mapping[str, Any]) -> list[Claim]:
     made = []
     for n in ANNOTATORS:
         offline, _ = _mean(found, "fast-dawid-skene", n, "offline")
@@ -143,9 +134,7 @@ def claims(plan: Plan, found: Mapping[str, Any]) -> list[Claim]:
     return made
 
 
-def remarks(plan: Plan, found: Mapping[str, Any]) -> list[str]:
-    if "sp" not in plan.here:
-        return []
+def _remarks(plan: Plan) -> list[str]:
     return [
         "Tables 3 and 4: the paper does not say how many questions its initial set has, nor on"
         f" which answers it counts. Here {INITIAL:.0%} of the questions are the initial set, the"

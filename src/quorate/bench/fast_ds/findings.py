@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quorate.bench.experiment import Claim
-from quorate.bench.fast_ds_contest import (
+from quorate.bench.fast_ds.contest import (
     LIKELIHOODS,
     PUBLISHED_LOSS,
     PUBLISHED_SIZES,
