@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         methods,
     )
     from quorate.multilabel import Multilabel
+    from quorate.online import Online
     from quorate.result import Result, load
     from quorate.simulate import simulate
 
@@ -66,6 +67,7 @@ _HOMES = {
     "Multilabel": "quorate.multilabel",
     "NaiveBayes": "quorate.models",
     "OneCoin": "quorate.models",
+    "Online": "quorate.online",
     "Ordered": "quorate.models",
     "QuorateError": "quorate.errors",
     "RankOne": "quorate.models",
@@ -100,6 +102,7 @@ __all__ = [
     "Multilabel",
     "NaiveBayes",
     "OneCoin",
+    "Online",
     "Ordered",
     "QuorateError",
     "RankOne",

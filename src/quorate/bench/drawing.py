@@ -104,6 +104,8 @@ def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _draw_panel(axes: Axes, panel: Mapping[str, Any], looks: Mapping[str, dict[str, Any]]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for series in panel["series"]:
         look = looks[series["name"]]
         values = [float("nan") if y is None else y for y in series["y"]]
@@ -118,9 +120,15 @@ def _draw_panel(axes: Axes, panel: Mapping[str, Any], looks: Mapping[str, dict[s
     for axis, scale in ((axes.xaxis, panel["x_scale"]), (axes.yaxis, panel["y_scale"])):
         if scale == "log":
             _tick_logarithmically(axis)
+    if panel["x_scale"] == "linear" and all(x == int(x) for x in _all_x(panel)):
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     axes.set_title(panel["title"], loc="left")
     axes.set_xlabel(panel["x"])
     axes.set_ylabel(panel["y"])
+
+
+def _all_x(panel: Mapping[str, Any]) -> list[float]:
+    return [x for series in panel["series"] for x in series["x"]]
 
 
 def _tick_logarithmically(axis: Axis) -> None:

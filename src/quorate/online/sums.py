@@ -30,6 +30,8 @@ Said = tuple[int, int, float]
 class Sums(ABC):
     """Of each worker; `fade` makes all of a worker's sums smaller."""
 
+    counts: Column
+
     def __init__(self, model: EM, n_classes: int) -> None:
         self.model = model
         self.n_classes = n_classes

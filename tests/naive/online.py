@@ -1,0 +1,77 @@
+"""Section 5 of the Fast Dawid-Skene paper in plain loops: every count is made anew from all votes
+and beliefs at each M-step."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any
+
+
+class Online:
+    def __init__(self, model: Any, n_classes: int) -> None:
+        self.model, self.n_classes = model, n_classes
+        self.votes: dict[Any, list[tuple[Any, int]]] = {}
+        self.believed: dict[Any, list[float]] = {}
+        self.hard = model.harden == "always"
+
+    def add(self, votes: list[tuple[Any, Any, int]]) -> list[float]:
+        before = self.shares()
+        (task,) = {task for task, _, _ in votes}
+        self.votes.setdefault(task, []).extend((worker, label) for _, worker, label in votes)
+        said = self.votes[task]
+        vote = [sum(c == k for _, c in said) / len(said) for k in range(self.n_classes)]
+        self.believed[task] = self.harden(vote)
+        posterior = self.e_step(task)
+        self.believed[task] = self.harden(posterior)
+        if self.model.harden == "settled" and not self.hard and before is not None:
+            moved = sum(abs(a - b) for a, b in zip(before, self.shares() or [], strict=True))
+            self.hard = moved < self.model.switch_at
+        return posterior
+
+    def harden(self, belief: list[float]) -> list[float]:
+        if not self.hard:
+            return belief
+        best = max(belief) * (1 - 1e-12)
+        first = next(k for k in range(self.n_classes) if belief[k] >= best)
+        return [float(k == first) for k in range(self.n_classes)]
+
+    def shares(self) -> list[float] | None:
+        if not self.believed:
+            return None
+        sums = [sum(b[k] for b in self.believed.values()) for k in range(self.n_classes)]
+        return [s / sum(sums) for s in sums]
+
+    def prior(self) -> list[float]:
+        if self.model.prior == "uniform":
+            return [1 / self.n_classes] * self.n_classes
+        smoothing = self.model.smoothing
+        sums = [
+            sum(b[k] for b in self.believed.values()) + smoothing for k in range(self.n_classes)
+        ]
+        return [s / sum(sums) for s in sums]
+
+    def probability(self, worker: Any, truth: int, label: int) -> float:
+        if type(self.model).__name__ == "OneCoin":
+            right = wrong = self.model.smoothing
+            for task, said in self.votes.items():
+                for who, c in said:
+                    if who == worker:
+                        right += self.believed[task][c]
+                        wrong += 1 - self.believed[task][c]
+            accuracy = right / (right + wrong)
+            return accuracy if label == truth else (1 - accuracy) / (self.n_classes - 1)
+        counts = [self.model.smoothing] * self.n_classes
+        for task, said in self.votes.items():
+            for who, c in said:
+                if who == worker:
+                    counts[c] += self.believed[task][truth]
+        return counts[label] / sum(counts) if sum(counts) > 0 else 0.0
+
+    def e_step(self, task: Any) -> list[float]:
+        log_joint = []
+        for truth, share in enumerate(self.prior()):
+            factors = [share] + [self.probability(w, truth, c) for w, c in self.votes[task]]
+            # What is all but zero is a rounding error of counts that were moved.
+            log_joint.append(sum(log(p) if p > 1e-13 else -1e9 for p in factors))
+        weights = [exp(value - max(log_joint)) for value in log_joint]
+        return [w / sum(weights) for w in weights]
