@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from quorate.labels import Codebook
 from quorate.model import EM
 from quorate.models import DawidSkene, OneCoin, make
 from quorate.online.ballots import Column
+from quorate.online.keeping import Keeper
 from quorate.online.names import Names
 from quorate.online.state import State
 from quorate.result import Result
@@ -81,7 +84,62 @@ class Online:
         self._half_life = half_life
         self._start, self._start_votes = start, votes
         self._classes = None if classes is None else list(classes)
+        self._kept: Keeper | None = None
         self._begin()
+
+    @classmethod
+    def open(
+        cls,
+        directory: str | Path,
+        method: str | None = None,
+        *,
+        sync: bool = False,
+        **options: Any,
+    ) -> Online:
+        """An `Online` whose votes are kept in a directory: made there if there is none yet.
+
+        Every call that has returned is there when it is next opened, also after the process was
+        killed; with `sync` also after the machine lost its power, at the price of waiting for the
+        disk. What it was made with need not be given again. One process at a time can have it
+        open: `close` it, or use it in a ``with`` block.
+        """
+        keeper = Keeper.open(Path(directory), {"method": method, **options}, cls, sync=sync)
+        try:
+            online = cls(**keeper.settings())
+            keeper.restore(online)
+        except BaseException:
+            keeper.close()
+            raise
+        online._kept = keeper
+        return online
+
+    def close(self) -> None:
+        """Keep the state as it is, for the next opening; nothing to do for one without a place."""
+        if self._kept is not None:
+            self._refresh()
+            if self._settled is None:  # else the log says to settle, which gives the same again
+                self._kept.snapshot(self)
+            self._kept.close()
+            self._kept = None
+            self._closed = True
+
+    def __enter__(self) -> Online:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def notes(self) -> list[str]:
+        """What was found amiss when it was opened."""
+        return [] if self._kept is None else self._kept.notes
+
+    def _record(self, *what: Any) -> None:
+        """On disk before it is done here."""
+        if self._closed:
+            raise UsageError("This Online is closed: open it again.")
+        if self._kept is not None:
+            self._kept.record(self, what)
 
     def _begin(self) -> None:
         """As if no vote had been added."""
@@ -102,6 +160,8 @@ class Online:
         self._steps = Column(np.int64)  # votes of each addition; 0 is a settling
         self._removed: set[int] = set()
         self._settled: Result | None = None
+
+    _closed = False
 
     # Votes come and go.
 
@@ -127,6 +187,7 @@ class Online:
             return self._answers(*self._count_many(*columns))
         names = self._names
         self._check(*zip(*rows, strict=True))
+        self._record("add", *rows)
         task = names["task"].code(rows[0][0])
         coded = [(names["worker"].code(w), names["label"].code(c)) for _, w, c in rows]
         self._make_room()
@@ -151,6 +212,7 @@ class Online:
         self, tasks: Sequence[Any], workers: Sequence[Any], labels: Sequence[Any]
     ) -> tuple[Any, Floats]:
         self._check(tasks, workers, labels)
+        self._record("add", *zip(tasks, workers, labels, strict=True))
         coded = [
             self._names[role].codes(column)
             for role, column in zip(ROLES, (tasks, workers, labels), strict=True)
@@ -195,6 +257,7 @@ class Online:
             raise DataError(f"Worker {shown(worker)} has no vote on task {shown(task)}.")
         if place < self._from_start:
             raise UsageError(f"The vote on task {shown(task)} is one that the start was fitted to.")
+        self._record("remove", task, worker)
         self._removed.add(place)
 
     def _refresh(self) -> None:
@@ -205,6 +268,26 @@ class Online:
         steps, place = self._steps.values.tolist(), self._from_start
         columns = (ballots.task.cells, ballots.worker.cells, ballots.label.cells)
         self._begin()
+        with self._unrecorded():
+            self._count_again(steps, place, removed, names, columns)
+
+    @contextmanager
+    def _unrecorded(self) -> Iterator[None]:
+        """For what is recorded already."""
+        kept, self._kept = self._kept, None
+        try:
+            yield
+        finally:
+            self._kept = kept
+
+    def _count_again(
+        self,
+        steps: Sequence[int],
+        place: int,
+        removed: set[int],
+        names: Mapping[str, Names],
+        columns: Sequence[Any],
+    ) -> None:
         for n in steps:
             kept = [at for at in range(place, place + n) if at not in removed]
             place += n
@@ -275,6 +358,7 @@ class Online:
         self._refresh()
         if self._start is not None and self._start_votes is None:
             raise UsageError("The votes of the start are not known: give them to Online.")
+        self._record("settle")
         state = self._state
         labels = state.ballots.labels(state.n_classes)
         model = replace(self._model, init=self._model.confusion(state.params()))
@@ -284,6 +368,46 @@ class Online:
         self._steps.append(0)
         self._settled = result
         return result
+
+    # Kept in a directory.
+
+    @property
+    def n_votes(self) -> int:
+        """How many votes there are."""
+        return self._state.ballots.n_votes - len(self._removed)
+
+    def as_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """All of the state: names and a flag for JSON, and arrays."""
+        self._refresh()
+        state = self._state
+        about = {
+            "names": {role: self._names[role].names for role in ROLES},
+            "hard": state.hard,
+            "from_start": self._from_start,
+        }
+        return about, {**state.as_arrays(), "steps": self._steps.values}
+
+    def take_over(self, about: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """A state that was kept."""
+        for role in ROLES:
+            closed = self._names[role].closed
+            self._names[role] = Names(role, about["names"][role], closed)
+        self._state = State(self._model, len(self._names["label"]), self._half_life)
+        self._state.grow(len(self._names["task"]), len(self._names["worker"]))
+        self._state.restore(arrays, about["hard"])
+        self._from_start = about["from_start"]
+        self._steps.extend(arrays["steps"])
+
+    def do(self, what: Sequence[Any]) -> None:
+        """Do again what a record says was done."""
+        kind, *rest = what
+        if kind == "add":
+            self._refresh()
+            self._add_rows([tuple(row) for row in rest])
+        elif kind == "remove":
+            self.remove(*rest)
+        else:
+            self.settle()
 
     def _codebook(self) -> Codebook:
         import polars as pl

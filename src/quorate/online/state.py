@@ -11,8 +11,9 @@ a worker) and what is taken back leaves nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import exp, log
+from typing import Any
 
 import numpy as np
 
@@ -193,6 +194,26 @@ class State:
         self.belief.rows[: len(belief)] = belief
         self.classes = [0.0] * self.n_classes
         self._add_to_classes(belief)
+
+    def as_arrays(self) -> dict[str, Any]:
+        """All that cannot be made of the rest."""
+        ballots = self.ballots
+        return {
+            "task": ballots.task.values,
+            "worker": ballots.worker.values,
+            "label": ballots.label.values,
+            "belief": self.belief.rows,
+            "classes": np.array(self.classes),
+            "counts": self.sums.of(slice(None)),
+        }
+
+    def restore(self, arrays: Mapping[str, Any], hard: bool) -> None:
+        """What `as_arrays` gave, in a state with room for it."""
+        self.hard = hard
+        self.ballots.extend(arrays["task"], arrays["worker"], arrays["label"])
+        self.belief.rows[:] = arrays["belief"]
+        self.classes = arrays["classes"].tolist()
+        self.sums.take_over(arrays["counts"])
 
     def widen(self, n_classes: int) -> None:
         """Room for new classes, of which nothing has been counted."""

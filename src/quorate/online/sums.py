@@ -120,7 +120,7 @@ class ConfusionSums(Sums):
 
     def of(self, workers: Codes | slice) -> Floats:
         chosen: Floats = self.counts.rows[workers]
-        return chosen.reshape(-1, self.n_classes)
+        return chosen.reshape(len(chosen) * self.n_classes, self.n_classes)
 
     def fade(self, worker: int | Codes, factor: Any) -> None:
         self.counts.rows[worker] *= factor
@@ -133,7 +133,7 @@ class ConfusionSums(Sums):
         return np.stack([right, counts.sum(axis=(1, 2)) - right], axis=1)
 
     def take_over(self, counts: Floats) -> None:
-        by_label = counts.reshape(-1, self.n_classes, self.n_classes)
+        by_label = counts.reshape(self.counts.height, self.n_classes, self.n_classes)
         self.counts.rows.reshape(by_label.shape)[:] = by_label
         self.met.rows[:] = by_label.sum(axis=1)
 
