@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from quorate.errors import DataError
 from quorate.io import shown
-from quorate.kernels import Codes
 
 
 class Names:
@@ -33,30 +30,24 @@ class Names:
             raise DataError(f"There is no vote of {self.role} {shown(name)}.")
         return code
 
-    def code(self, name: Any) -> int:
-        """The name's code, a new one if need be."""
-        code = self._codes.get(name)
-        return self._new(name) if code is None else code
-
-    def codes(self, names: Sequence[Any]) -> Codes:
+    def look_up(self, names: Sequence[Any]) -> list[int]:
+        """The codes of names, -1 for a new one; every new one is known to be fit for a code."""
         get = self._codes.get
         found = [get(name, -1) for name in names]
-        for i, code in enumerate(found):
-            if code < 0:
-                found[i] = self.code(names[i])
-        return np.array(found, dtype=np.int32)
-
-    def check(self, names: Iterable[Any]) -> None:
-        """Before anything is changed: that these names can have codes."""
-        for name in names:
-            if name not in self._codes:
+        if min(found, default=0) < 0:
+            for name in {name for name, code in zip(names, found, strict=True) if code < 0}:
                 self._require_fit(name)
+        return found
 
-    def _new(self, name: Any) -> int:
-        self._require_fit(name)
-        self._codes[name] = code = len(self.names)
-        self.names.append(name)
-        return code
+    def complete(self, names: Sequence[Any], codes: list[int]) -> None:
+        """Give new names codes, in place of the -1 that `look_up` found."""
+        if min(codes, default=0) >= 0:
+            return
+        for i, code in enumerate(codes):
+            if code < 0:
+                codes[i] = self._codes.setdefault(names[i], len(self.names))
+                if codes[i] == len(self.names):
+                    self.names.append(names[i])
 
     def _require_fit(self, name: Any) -> None:
         if name is None or name != name or name == "":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
 from quorate.fit import conclude, fit
 from quorate.io import complete_rows, read_table, read_votes, shown
-from quorate.kernels import Floats
+from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook
 from quorate.model import EM
 from quorate.models import DawidSkene, OneCoin, make
@@ -183,17 +183,14 @@ class Online:
             if len(row) != 3:
                 raise DataError(f"A vote is a task, a worker and a label, not {shown(row)}.")
         if len(rows) > 1 and any(row[0] != rows[0][0] for row in rows):
-            columns = list(zip(*rows, strict=True))
-            return self._answers(*self._count_many(*columns))
-        names = self._names
-        self._check(*zip(*rows, strict=True))
+            return self._answers(*self._count_many(list(zip(*rows, strict=True))))
+        columns = list(zip(*rows, strict=True))
+        found = self._look_up(columns)
         self._record("add", *rows)
-        task = names["task"].code(rows[0][0])
-        coded = [(names["worker"].code(w), names["label"].code(c)) for _, w, c in rows]
-        self._make_room()
-        belief = self._state.add(task, coded)
+        tasks, workers, labels = self._coded(columns, found)
+        belief = self._state.add(tasks[0], list(zip(workers, labels, strict=True)))
         self._steps.append(len(rows))
-        return [self._answer(task, belief)]
+        return [self._answer(tasks[0], belief)]
 
     def _add_table(self, votes: Any) -> Any:
         table = read_table(votes, ROLES)
@@ -204,37 +201,39 @@ class Online:
                 " or a label: leave them out."
             )
         if not len(frame):
-            return table.kind.give(self._table([]))
+            return table.kind.give(self._table(np.empty(0, np.int32), np.empty((0, 1))))
         columns = [frame[role].to_list() for role in ROLES]
-        return table.kind.give(self._table(self._answers(*self._count_many(*columns))))
+        return table.kind.give(self._table(*self._count_many(columns)))
 
-    def _count_many(
-        self, tasks: Sequence[Any], workers: Sequence[Any], labels: Sequence[Any]
-    ) -> tuple[Any, Floats]:
-        self._check(tasks, workers, labels)
-        self._record("add", *zip(tasks, workers, labels, strict=True))
-        coded = [
-            self._names[role].codes(column)
-            for role, column in zip(ROLES, (tasks, workers, labels), strict=True)
-        ]
-        self._make_room()
-        found = self._state.add_table(*coded)
-        self._steps.append(len(tasks))
-        return found
+    def _count_many(self, columns: Sequence[Sequence[Any]]) -> tuple[Any, Floats]:
+        found = self._look_up(columns)
+        self._record("add", *zip(*columns, strict=True))
+        coded = self._coded(columns, found)
+        answers = self._state.add_table(*(np.array(codes, dtype=np.int32) for codes in coded))
+        self._steps.append(len(columns[0]))
+        return answers
 
-    def _check(self, tasks: Iterable[Any], workers: Iterable[Any], labels: Iterable[Any]) -> None:
-        """All or nothing: what is wrong with any of the votes is known before one is counted."""
-        tasks = list(tasks)
-        for role, column in zip(ROLES, (tasks, workers, labels), strict=True):
-            self._names[role].check(column)
+    def _look_up(self, columns: Sequence[Sequence[Any]]) -> list[list[int]]:
+        """The votes' codes, -1 for a new name. What is wrong with any of the votes is known before
+        one of them is counted."""
+        found = [self._names[r].look_up(names) for r, names in zip(ROLES, columns, strict=True)]
         if self._start is not None and self._start_votes is None:
-            for name in tasks:
-                code = self._names["task"].find(name)
-                if code is not None and code < len(self._start.codebook.tasks):
+            for name, code in zip(columns[0], found[0], strict=True):
+                if 0 <= code < len(self._start.codebook.tasks):
                     raise DataError(
                         f"Task {shown(name)} is of the start, and its votes are not known:"
                         " give Online the votes that the start was fitted to."
                     )
+        return found
+
+    def _coded(
+        self, columns: Sequence[Sequence[Any]], found: Sequence[list[int]]
+    ) -> Sequence[list[int]]:
+        """New names get codes, and there is room for them."""
+        for role, names, codes in zip(ROLES, columns, found, strict=True):
+            self._names[role].complete(names, codes)
+        self._make_room()
+        return found
 
     def _make_room(self) -> None:
         self._settled = None
@@ -420,17 +419,20 @@ class Online:
             self._names["task"].names[task], self._names["label"].names[best], belief[best]
         )
 
-    def _answers(self, tasks: Any, posterior: Floats) -> list[Answer]:
+    def _answers(self, tasks: Codes, posterior: Floats) -> list[Answer]:
         return [self._answer(t, p) for t, p in zip(tasks.tolist(), posterior.tolist(), strict=True)]
 
-    def _table(self, answers: Sequence[Answer]) -> Any:
+    def _table(self, tasks: Codes, posterior: Floats) -> Any:
         import polars as pl
 
+        best = self._state.choose_all(tasks, posterior)
+        confidence = np.take_along_axis(posterior, best[:, None], axis=1)[:, 0]
+        names, classes = self._names["task"].names, self._names["label"].names
         return pl.DataFrame(
             {
-                "task": pl.Series([a.task for a in answers]),
-                "label": pl.Series([a.label for a in answers]),
-                "confidence": pl.Series([a.confidence for a in answers], dtype=pl.Float64),
+                "task": pl.Series([names[task] for task in tasks.tolist()]),
+                "label": pl.Series([classes[label] for label in best.tolist()]),
+                "confidence": confidence,
             }
         )
 

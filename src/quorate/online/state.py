@@ -166,6 +166,16 @@ class State:
         hard = self._hardened(np.array([belief]), np.array([task], dtype=np.int32))
         return int(hard[0].argmax())
 
+    def choose_all(self, tasks: Codes, belief: Floats) -> Codes:
+        """`choose` for many tasks."""
+        best = kernels.tied(belief)
+        chosen: Codes = best.argmax(axis=1).astype(np.int32)
+        if self.model.ties == "random":
+            tied = np.flatnonzero(best.sum(axis=1) > 1)
+            if len(tied):
+                chosen[tied] = self._hardened(belief[tied], tasks[tied]).argmax(axis=1)
+        return chosen
+
     def params(self) -> Params:
         """The parameters that everything counted so far gives."""
         prior = np.array(self._prior())
