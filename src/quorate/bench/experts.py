@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from quorate.bench import experts_crowds, experts_recovery, experts_simulated
+from quorate.bench import experts_crowds, experts_recovery, experts_simulated, experts_weights
 from quorate.bench.experiment import Cell, Experiment, Plan, Report
 
-PARTS = (experts_recovery, experts_simulated, experts_crowds)
+PARTS = (experts_recovery, experts_simulated, experts_weights, experts_crowds)
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -32,7 +32,8 @@ EXPERIMENT = Experiment(
     title="Multiple experts with binary features",
     paper="Jin and Zhang, Multiple Experts with Binary Features (2010)",
     summary="Naive Bayes on features joined with experts' confusion matrices: whether its"
-    " parameters are recovered, and what features are worth beside few or many, weak or skilled experts.",
+    " parameters are recovered, and what features are worth to few or many, weak or skilled"
+    " experts.",
     data_sets=(*experts_simulated.DATA_SETS, *experts_crowds.DATA_SETS),
     cells=cells,
     report=report,

@@ -10,14 +10,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from quorate.bench.experiment import Cell, Claim, Figure, Panel, Plan, Report, Table
-from quorate.bench.featured import FULL, REPORTS_SMOOTHING, WITHOUT, line, slope
+from quorate.bench.featured import REPORTS_SMOOTHING, WITHOUT, line, slope
 from quorate.bench.judging import fitted
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 
 PRIOR = np.array([0.25, 0.35, 0.4])
 N_EXPERTS, N_FEATURES, SHARE = 5, 10, 0.5
-KNOWN = "truth known"
+JOINT, KNOWN = "with features", "truth known"
 KINDS = ("confusion", "feature rate", "prior")
 # Closer than by default: what is left of the error is to be the sample's, not the stopping rule's.
 TO_THE_END: dict[str, Any] = {"tol": 1e-9, "max_iter": 1_000}
@@ -42,7 +42,7 @@ def parameter_errors(plan: Plan, n_tasks: int, trial: int) -> dict[str, dict[str
     random = np.random.default_rng([plan.seed, trial])
     confusion, rate = experts(random), random.uniform(0.1, 0.9, (N_FEATURES, 3))
     labels, truth = generated(confusion, rate, n_tasks, random)
-    fits = {FULL: (labels, 1.0), WITHOUT: (labels, 0.0), KNOWN: (replace(labels, gold=truth), 1.0)}
+    fits = {JOINT: (labels, 1.0), WITHOUT: (labels, 0.0), KNOWN: (replace(labels, gold=truth), 1.0)}
     errors = {}
     for name, (given, weight) in fits.items():
         result = fitted(
@@ -97,7 +97,7 @@ def report(plan: Plan, found: Mapping[str, Any]) -> Report:
         (who, kind, n): [
             trial[who][kind] for key, trial in found.items() if key.startswith(f"recovery/{n}/")
         ]
-        for who in (FULL, WITHOUT, KNOWN)
+        for who in (JOINT, WITHOUT, KNOWN)
         for kind in KINDS
         for n in sizes(plan)
     }
@@ -120,12 +120,12 @@ def _table(plan: Plan, errors: Errors) -> Table:
     rows = [
         {
             "tasks": n,
-            **{kind: float(np.mean(errors[FULL, kind, n])) for kind in KINDS},
+            **{kind: float(np.mean(errors[JOINT, kind, n])) for kind in KINDS},
             **{
                 f"{kind}, {who}": float(np.mean(errors[who, kind, n]))
                 for who, kind in ((WITHOUT, "confusion"), (KNOWN, "confusion"))
             },
-            "trials": len(errors[FULL, "prior", n]),
+            "trials": len(errors[JOINT, "prior", n]),
         }
         for n in sizes(plan)
     ]
@@ -137,7 +137,7 @@ def _figure(plan: Plan, errors: Errors) -> Figure:
     panels = []
     for kind in KINDS:
         # Without a weight the rates are not part of the model.
-        shown = [who for who in (FULL, WITHOUT, KNOWN) if (who, kind) != (WITHOUT, "feature rate")]
+        shown = [who for who in (JOINT, WITHOUT, KNOWN) if (who, kind) != (WITHOUT, "feature rate")]
         lines = [
             line(who, sizes(plan), [errors[who, kind, n] for n in sizes(plan)]) for who in shown
         ]
@@ -150,7 +150,7 @@ def _figure(plan: Plan, errors: Errors) -> Figure:
 def _claims(plan: Plan, errors: Errors) -> list[Claim]:
     claims = []
     for kind in KINDS:
-        fall = slope(sizes(plan), _mean(errors, FULL, kind, plan))
+        fall = slope(sizes(plan), _mean(errors, JOINT, kind, plan))
         claims.append(
             Claim(
                 f"The error of the {kind} falls as one over the root of the number of tasks.",
@@ -158,7 +158,7 @@ def _claims(plan: Plan, errors: Errors) -> list[Claim]:
                 f"slope {fall:.2f} on logarithmic axes, against -0.5",
             )
         )
-    full, without = (_mean(errors, who, "confusion", plan) for who in (FULL, WITHOUT))
+    full, without = (_mean(errors, who, "confusion", plan) for who in (JOINT, WITHOUT))
     claims.append(
         Claim(
             "With features the experts' matrices are found better than without, at every size.",
@@ -172,7 +172,8 @@ def _claims(plan: Plan, errors: Errors) -> list[Claim]:
 
 def _remark(plan: Plan, errors: Errors) -> str:
     times = [
-        _mean(errors, FULL, kind, plan)[-1] / _mean(errors, KNOWN, kind, plan)[-1] for kind in KINDS
+        _mean(errors, JOINT, kind, plan)[-1] / _mean(errors, KNOWN, kind, plan)[-1]
+        for kind in KINDS
     ]
     each = ", ".join(f"{ratio:.2f} ({kind})" for kind, ratio in zip(KINDS, times, strict=True))
     return (

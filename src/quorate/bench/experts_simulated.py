@@ -41,7 +41,7 @@ class Size:
 
 def sizes(plan: Plan) -> dict[str, Size]:
     full = {"mushroom": Size(1_500, 8), "vote": Size(435, 12)}
-    quick = {"mushroom": Size(600, 2), "vote": Size(435, 2)}
+    quick = {"mushroom": Size(500, 2), "vote": Size(435, 2)}
     chosen: dict[str, Size] = plan.pick(full, quick)
     return {name: size for name, size in chosen.items() if name in plan.here}
 
@@ -246,12 +246,12 @@ def _few_are_helped(plan: Plan, errors: Errors, name: str) -> Claim:
 
 def _found_does_no_harm(plan: Plan, errors: Errors, name: str) -> Claim:
     gains = {(a, n): errors.gain(FOUND, name, a, n) for a in accuracies(plan) for n in crowds(plan)}
-    least = min(gains, key=lambda c: gains[c])
+    least = min(gains.values())
     n_worse = sum(gain < -1e-9 for gain in gains.values())
     return Claim(
         f"On {name} features at the weight found never err more than the votes alone.",
         n_worse == 0,
-        f"more in {n_worse} of {len(gains)} crowds, by {max(0.0, -gains[least]):.1f} points at most",
+        f"more in {n_worse} of {len(gains)} crowds, by {max(0.0, -least):.1f} points at most",
     )
 
 
@@ -300,34 +300,41 @@ def _pupils_beat_teachers(plan: Plan, errors: Errors, name: str) -> Claim:
 
 
 def _remarks(plan: Plan, errors: Errors) -> list[str]:
-    name, few, many = next(iter(sizes(plan))), crowds(plan)[0], crowds(plan)[-1]
+    return [_set_up(plan, errors), *(_weights(plan, errors, name) for name in sizes(plan))]
+
+
+def _set_up(plan: Plan, errors: Errors) -> str:
+    few, skilled = crowds(plan)[0], accuracies(plan)[-1]
+    alone = " and ".join(
+        f"{errors.mean('labelled', WITHOUT, name, skilled, few):.1f} % of {name} (the expert on"
+        f" {errors.mean('labelled', VOTE, name, skilled, few):.1f} %)"
+        for name in sizes(plan)
+    )
+    return (
+        "mushroom and vote have features and truth but no crowd. The experts are simulated: all of"
+        " a crowd are right with the same chance, and each labels half of three quarters of the"
+        " tasks; the last quarter nobody labels. The smoothing is the report's,"
+        f" {REPORTS_SMOOTHING:g}. What features are worth is measured against the better of the"
+        " vote and the same model without features, because the latter can fail: one expert's"
+        " labels do not tell a confusion matrix from a prior, and with one who is right"
+        f" {100 * skilled:.0f} % of the time it errs on {alone}."
+    )
+
+
+def _weights(plan: Plan, errors: Errors, name: str) -> str:
+    few, many = crowds(plan)[0], crowds(plan)[-1]
     weak, skilled = accuracies(plan)[0], accuracies(plan)[-1]
-    alone = {
-        (data, a): (
-            errors.mean("labelled", WITHOUT, data, a, few),
-            errors.mean("labelled", VOTE, data, a, few),
-        )
-        for data in sizes(plan)
-        for a in accuracies(plan)
-    }
-    data, accuracy = worst = max(alone, key=lambda key: alone[key][0] - alone[key][1])
-    return [
-        f"mushroom and vote have features and truth but no crowd. The experts are simulated: each is"
-        f" right with the same chance and labels half of three quarters of the tasks; the last quarter"
-        f" nobody labels. The smoothing is the report's. What features are worth is measured against"
-        f" the better of the vote and the same model without features, because the latter can fail: one"
-        f" expert's labels do not tell a confusion matrix from a prior, and on {data} it errs on"
-        f" {alone[worst][0]:.1f} % of what one expert, right {100 * accuracy:.0f} % of the time, was"
-        f" wrong of in {alone[worst][1]:.1f} %.",
-        f"Full weight is best while experts are few and weak, and then stays where it is: on {name}"
-        f" it errs on {errors.mean('labelled', FULL, name, weak, many):.1f} % with {many} experts"
-        f" right {100 * weak:.0f} % of the time, and still on"
-        f" {errors.mean('labelled', FULL, name, skilled, many):.1f} % when they are right"
-        f" {100 * skilled:.0f} % of the time, whose vote errs on"
-        f" {errors.mean('labelled', VOTE, name, skilled, many):.1f} %. The weight found follows the"
-        f" experts down ({errors.mean('labelled', FOUND, name, skilled, many):.1f} %). Its price is"
-        f" paid by one weak expert: a hidden vote of someone right {100 * weak:.0f} % of the time says"
-        f" little of which weight is best, a small one is taken, and the error is"
-        f" {errors.mean('labelled', FOUND, name, weak, few):.1f} % where full weight would give"
-        f" {errors.mean('labelled', FULL, name, weak, few):.1f} %.",
-    ]
+
+    def wrong(which: str, accuracy: float, n: int) -> str:
+        return f"{errors.mean('labelled', which, name, accuracy, n):.1f} %"
+
+    return (
+        f"On {name} full weight is the better choice for experts who are few and weak, and the"
+        f" weight found for those who are many or skilled. With {many} right {100 * skilled:.0f} % of the"
+        f" time full weight errs on {wrong(FULL, skilled, many)}, their vote on"
+        f" {wrong(VOTE, skilled, many)}, the weight found on {wrong(FOUND, skilled, many)}. With"
+        f" {few} right {100 * weak:.0f} % of the time full weight errs on {wrong(FULL, weak, few)},"
+        f" the weight found on {wrong(FOUND, weak, few)}: hidden votes that are hardly better than"
+        " chance do not tell weights apart, and the smallest that cannot be told from the best is"
+        " taken."
+    )

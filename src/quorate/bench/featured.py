@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import polars as pl
 from scipy.sparse import csr_array, vstack
 
 from quorate import datasets
-from quorate.bench.experiment import Series
-from quorate.bench.judging import fitted, percent_wrong
+from quorate.bench.experiment import Plan, Series
+from quorate.bench.judging import Known, fitted, known, percent_wrong
 from quorate.engines.threads import Threads
 from quorate.heldout import weigh_features
 from quorate.io import find, read_features
@@ -63,6 +63,13 @@ def features_of(tasks: pl.Series, name: str, directory: Path) -> csr_array:
     bare = csr_array((1, read.matrix.shape[1]), dtype=read.matrix.dtype)
     matrix: csr_array = vstack([read.matrix, bare], format="csr")[row]
     return matrix
+
+
+def described(plan: Plan, name: str) -> Known:
+    """Real votes, with their tasks' features."""
+    votes = known(name, plan.directory)
+    features = features_of(votes.codebook.tasks, name, plan.directory)
+    return replace(votes, labels=replace(votes.labels, features=features))
 
 
 def line(name: str, x: Sequence[float], samples: Sequence[Sequence[float]]) -> Series:
