@@ -22,6 +22,7 @@ from quorate.bench.featured import (
     answered,
     described,
     line,
+    points,
 )
 from quorate.bench.judging import Known
 from quorate.labels import Labels
@@ -97,6 +98,7 @@ def errors_of_crowd(plan: Plan, name: str, smoothing: float, crowd: str) -> dict
     answers = answered(labels, smoothing, NaiveBayes.seed)
     return {
         "labels": labels.n_labels,
+        "tasks": int(labels.heard.sum()),
         "right": 100 * float(_is_right(replace(votes, labels=labels)).mean()),
         "errors": answers.percent_wrong(votes.truth, labels.heard),
         "weight": answers.weight,
@@ -203,10 +205,10 @@ def _figure(plan: Plan, found: Mapping[str, Any]) -> Figure:
     panels = []
     for name in here(plan):
         for smoothing in smoothings(plan):
-            points = by_labels(plan, found, name, smoothing)
-            x = [point[0]["labels"] for point in points]
+            by_number = by_labels(plan, found, name, smoothing)
+            x = [trials[0]["labels"] for trials in by_number]
             lines = [
-                line(which, x, [[t["errors"][which] for t in point] for point in points])
+                line(which, x, [[t["errors"][which] for t in trials] for trials in by_number])
                 for which in LINES
             ]
             title = f"{name}, smoothing {smoothing:g}"
@@ -245,8 +247,8 @@ def _mean(trials: Sequence[Mapping[str, Any]], which: str) -> float:
 
 
 def _with_few_labels(plan: Plan, found: Mapping[str, Any], name: str, smoothing: float) -> Claim:
-    points = by_labels(plan, found, name, smoothing)
-    few = {n: p for n, p in zip(most_labels(plan, name), points, strict=True) if n <= 2}
+    by_number = by_labels(plan, found, name, smoothing)
+    few = {n: p for n, p in zip(most_labels(plan, name), by_number, strict=True) if n <= 2}
     errors = {n: (_mean(p, FOUND), min(_mean(p, VOTE), _mean(p, WITHOUT))) for n, p in few.items()}
     return Claim(
         f"On {name} with one or two labels of a task features at the weight found err less than"
@@ -260,15 +262,15 @@ def _with_few_labels(plan: Plan, found: Mapping[str, Any], name: str, smoothing:
 
 
 def _less_for_many(plan: Plan, found: Mapping[str, Any], name: str, smoothing: float) -> Claim:
-    points = by_labels(plan, found, name, smoothing)
-    gains = [_mean(point, WITHOUT) - _mean(point, FOUND) for point in points]
+    kept = by_labels(plan, found, name, smoothing)
+    gains = [_mean(trials, WITHOUT) - _mean(trials, FOUND) for trials in kept]
     return Claim(
         f"On {name} the more labels there are the less the weight found gains on the same model"
         f" without features, at smoothing {smoothing:g}.",
         all(later < earlier for earlier, later in pairwise(gains)),
         ", ".join(
-            f"{gain:+.1f} points with {point[0]['labels']:.1f}"
-            for gain, point in zip(gains, points, strict=True)
+            f"{points(gain)} points with {point[0]['labels']:.1f}"
+            for gain, point in zip(gains, kept, strict=True)
         ),
     )
 
@@ -286,7 +288,7 @@ def _less_for_skilled(found: Mapping[str, Any], name: str) -> Claim:
         " half of the crowd than for the stronger, at either smoothing.",
         all(weak > strong for weak, strong in zip(weaker, stronger, strict=True)),
         "; ".join(
-            f"{weak:+.1f} points against {strong:+.1f} at smoothing {smoothing:g}"
+            f"{points(weak)} points against {points(strong)} at smoothing {smoothing:g}"
             for smoothing, weak, strong in zip(SMOOTHINGS, weaker, stronger, strict=True)
         ),
     )
@@ -294,14 +296,14 @@ def _less_for_skilled(found: Mapping[str, Any], name: str) -> Claim:
 
 def _remarks(plan: Plan, found: Mapping[str, Any]) -> list[str]:
     remarks = [
-        "The weight is found without gold, from votes that are hidden, but the default smoothing"
-        f" of {NaiveBayes.smoothing:g} was chosen with errors on these sets in view; the report's"
-        f" {REPORTS_SMOOTHING:g} was not. So both are shown. "
+        "The weight is found without gold, from votes that are hidden, but two settings were"
+        " chosen with errors on these sets in view: to take the smallest weight within a standard"
+        f" error of the best, and the default smoothing of {NaiveBayes.smoothing:g}, beside which"
+        f" the report's {REPORTS_SMOOTHING:g} is shown. "
         + " ".join(_at_both_smoothings(found, name) for name in here(plan))
     ]
-    return remarks + [
-        _one_label(plan, found, name) for name in here(plan) if 1 in most_labels(plan, name)
-    ]
+    remarks += [_one_label(plan, found, n) for n in here(plan) if 1 in most_labels(plan, n)]
+    return remarks + [text for name in here(plan) for text in _halves(plan, found, name)]
 
 
 def _at_both_smoothings(found: Mapping[str, Any], name: str) -> str:
@@ -329,6 +331,28 @@ def _one_label(plan: Plan, found: Mapping[str, Any], name: str) -> str:
         f" {errors[WITHOUT]} without features, {errors[FOUND]} at the weight found and"
         f" {errors[FULL]} at full weight; of the labels themselves, {errors[VOTE]} are wrong."
     )
+
+
+def _halves(plan: Plan, found: Mapping[str, Any], name: str) -> list[str]:
+    """Where a half of the crowd is too little for the model without features."""
+    halves = [
+        (smoothing, crowd, found[f"crowd/{name}/{smoothing:g}/{crowd}"])
+        for smoothing in SMOOTHINGS
+        for crowd in _crowds(plan)[1:]
+    ]
+    failing = [
+        f"{half['errors'][WITHOUT]:.1f} % against {half['errors'][VOTE]:.1f} % ({crowd}, smoothing"
+        f" {smoothing:g}, {half['labels'] / half['tasks']:.1f} labels of a task)"
+        for smoothing, crowd, half in halves
+        if half["errors"][WITHOUT] > half["errors"][VOTE]
+    ]
+    if not failing:
+        return []
+    return [
+        f"On {name} a half of the crowd is too little for the model without features, which then"
+        f" errs more than the vote: {'; '.join(failing)}. What features gain on that model there is"
+        " also a measure of how badly it does."
+    ]
 
 
 def _listed(numbers: Sequence[float]) -> str:

@@ -21,6 +21,7 @@ from quorate.bench.featured import (
     answered,
     features_of,
     line,
+    points,
 )
 from quorate.kernels import Codes
 from quorate.labels import Labels
@@ -258,11 +259,13 @@ def _found_does_no_harm(plan: Plan, errors: Errors, name: str) -> Claim:
 def _less_for_many(plan: Plan, errors: Errors, name: str, accuracy: float) -> Claim:
     few, many = crowds(plan)[0], crowds(plan)[-1]
     first, last = (errors.gain(FULL, name, accuracy, n) for n in (few, many))
+    alone = [errors.votes_alone(name, accuracy, n) for n in (few, many)]
     return Claim(
         f"On {name} features at full weight are worth less to many experts than to one, if they"
         f" are right {100 * accuracy:.0f} % of the time.",
         last < first,
-        f"{last:+.1f} points for {many}, {first:+.1f} for {few}",
+        f"{points(first)} points for {few}, {points(last)} for {many}: the votes alone err on"
+        f" {alone[0]:.1f} and {alone[1]:.1f} %",
     )
 
 
@@ -276,8 +279,8 @@ def _less_for_skilled(plan: Plan, errors: Errors, name: str) -> Claim:
         f"On {name} features at full weight are worth less to skilled experts than to weak ones,"
         " however many there are.",
         all(to_skilled < to_weak for to_weak, to_skilled in gains),
-        f"{max(g for _, g in gains):+.1f} points at most for those right {100 * skilled:.0f} % of"
-        f" the time, {min(g for g, _ in gains):+.1f} at least for {100 * weak:.0f} %",
+        f"{points(max(g for _, g in gains))} points at most for those right {100 * skilled:.0f} %"
+        f" of the time, {points(min(g for g, _ in gains))} at least for {100 * weak:.0f} %",
     )
 
 
@@ -330,8 +333,8 @@ def _weights(plan: Plan, errors: Errors, name: str) -> str:
 
     return (
         f"On {name} full weight is the better choice for experts who are few and weak, and the"
-        f" weight found for those who are many or skilled. With {many} right {100 * skilled:.0f} % of the"
-        f" time full weight errs on {wrong(FULL, skilled, many)}, their vote on"
+        f" weight found for those who are many or skilled. With {many} right {100 * skilled:.0f} %"
+        f" of the time full weight errs on {wrong(FULL, skilled, many)}, their vote on"
         f" {wrong(VOTE, skilled, many)}, the weight found on {wrong(FOUND, skilled, many)}. With"
         f" {few} right {100 * weak:.0f} % of the time full weight errs on {wrong(FULL, weak, few)},"
         f" the weight found on {wrong(FOUND, weak, few)}: hidden votes that are hardly better than"

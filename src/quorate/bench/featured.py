@@ -93,6 +93,16 @@ def standard_error(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
+def points(gain: float) -> str:
+    """A difference of two errors in percent, with its sign.
+
+    Examples:
+        >>> points(1.25), points(-0.001)
+        ('+1.25', '+0.00')
+    """
+    return f"{round(gain, 2) + 0.0:+.2f}"
+
+
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
     """On logarithmic axes.
 
