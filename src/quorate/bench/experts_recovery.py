@@ -32,7 +32,7 @@ def cells(plan: Plan) -> list[Cell]:
     return [
         Cell(f"recovery/{n}/{i}", parameter_errors, {"n_tasks": n, "trial": i}, cost=n / 10_000)
         for n in sizes(plan)
-        for i in range(plan.pick(20, 8))
+        for i in range(plan.pick(20, 6))
     ]
 
 

@@ -42,7 +42,7 @@ class Size:
 
 def sizes(plan: Plan) -> dict[str, Size]:
     full = {"mushroom": Size(1_500, 8), "vote": Size(435, 12)}
-    quick = {"mushroom": Size(500, 2), "vote": Size(435, 2)}
+    quick = {"mushroom": Size(400, 2), "vote": Size(435, 2)}
     chosen: dict[str, Size] = plan.pick(full, quick)
     return {name: size for name, size in chosen.items() if name in plan.here}
 
@@ -339,5 +339,7 @@ def _weights(plan: Plan, errors: Errors, name: str) -> str:
         f" {few} right {100 * weak:.0f} % of the time full weight errs on {wrong(FULL, weak, few)},"
         f" the weight found on {wrong(FOUND, weak, few)}: hidden votes that are hardly better than"
         " chance do not tell weights apart, and the smallest that cannot be told from the best is"
-        " taken."
+        f" taken. From {few} such expert to {many} full weight goes to {wrong(FULL, weak, many)}"
+        f" and the vote from {wrong(VOTE, weak, few)} to {wrong(VOTE, weak, many)}: what features"
+        " are worth shrinks only where the vote gains more by numbers than they do."
     )
