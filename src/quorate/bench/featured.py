@@ -1,0 +1,113 @@
+"""Tasks that have features, answered with and without them: what the parts of `experts` share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array, vstack
+
+from quorate import datasets
+from quorate.bench.experiment import Plan, Series
+from quorate.bench.judging import Known, fitted, known, percent_wrong
+from quorate.engines.threads import Threads
+from quorate.heldout import weigh_features
+from quorate.io import find, read_features
+from quorate.kernels import Codes, Floats
+from quorate.labels import Labels
+from quorate.models.naive_bayes import NaiveBayes
+
+# What the answers are made of; "full" is the report's model.
+VOTE, WITHOUT, FULL, FOUND = "vote", "without features", "full weight", "weight found"
+LINES = (VOTE, WITHOUT, FULL, FOUND)
+REPORTS_SMOOTHING = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """The belief about each task, by what it is made of, and the weight that was found."""
+
+    belief: Mapping[str, Floats]
+    weight: float
+
+    def percent_wrong(self, truth: Codes, among: Any) -> dict[str, float]:
+        """Among some of the tasks."""
+        return {line: percent_wrong(b[among], truth[among]) for line, b in self.belief.items()}
+
+
+def answered(labels: Labels, smoothing: float, seed: int) -> Answered:
+    """`seed` says which votes are hidden to find the weight."""
+    model = NaiveBayes(smoothing=smoothing, seed=seed)
+    weight = float(weigh_features(model, labels, engine=Threads(1)).feature_weight)
+    belief = {
+        line: fitted("naive-bayes", labels, smoothing=smoothing, feature_weight=w).posterior
+        for line, w in ((WITHOUT, 0.0), (FULL, 1.0), (FOUND, weight))
+    }
+    return Answered({VOTE: fitted("majority", labels).posterior, **belief}, weight)
+
+
+@lru_cache(maxsize=4)
+def _features(name: str, directory: Path) -> Any:
+    return read_features(datasets.features(name, directory))
+
+
+def features_of(tasks: pl.Series, name: str, directory: Path) -> csr_array:
+    """A row for each of the tasks; one that is not named with a feature has none."""
+    read = _features(name, directory)
+    row = find(tasks, read.tasks).fill_null(len(read.tasks)).to_numpy()
+    bare = csr_array((1, read.matrix.shape[1]), dtype=read.matrix.dtype)
+    matrix: csr_array = vstack([read.matrix, bare], format="csr")[row]
+    return matrix
+
+
+def described(plan: Plan, name: str) -> Known:
+    """Real votes, with their tasks' features."""
+    votes = known(name, plan.directory)
+    features = features_of(votes.codebook.tasks, name, plan.directory)
+    return replace(votes, labels=replace(votes.labels, features=features))
+
+
+def line(name: str, x: Sequence[float], samples: Sequence[Sequence[float]]) -> Series:
+    """Means, with two standard errors where there is more than one trial.
+
+    Examples:
+        >>> line("error", [1, 2], [[3.0, 5.0], [2.0, 2.0]])
+        Series(name='error', x=[1, 2], y=[4.0, 2.0], low=[2.0, 2.0], high=[6.0, 2.0])
+    """
+    mean = [float(np.mean(values)) for values in samples]
+    if min(len(values) for values in samples) < 2:
+        return Series(name, list(x), mean)
+    error = [2 * standard_error(values) for values in samples]
+    low = [m - e for m, e in zip(mean, error, strict=True)]
+    high = [m + e for m, e in zip(mean, error, strict=True)]
+    return Series(name, list(x), mean, low, high)
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Of the mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+def points(gain: float) -> str:
+    """A difference of two errors in percent, with its sign.
+
+    Examples:
+        >>> points(1.25), points(-0.001)
+        ('+1.25', '+0.00')
+    """
+    return f"{round(gain, 2) + 0.0:+.2f}"
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """On logarithmic axes.
+
+    Examples:
+        >>> round(slope([1, 4, 16], [1, 0.5, 0.25]), 6)
+        -0.5
+    """
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
