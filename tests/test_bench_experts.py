@@ -12,17 +12,11 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from quorate.bench import (
-    experts_crowds,
-    experts_recovery,
-    experts_simulated,
-    experts_weights,
-    featured,
-)
 from quorate.bench.experiment import Plan, Report
-from quorate.bench.experts import EXPERIMENT, cells, report
-from quorate.bench.featured import FOUND, FULL, LINES, VOTE, WITHOUT, Answered, features_of, line
+from quorate.bench.experts import EXPERIMENT, crowds, featured, recovery, simulated, weights
+from quorate.bench.experts.featured import FOUND, FULL, LINES, VOTE, WITHOUT, Answered, features_of
 from quorate.bench.judging import Known, fitted
+from quorate.bench.lines import line
 from quorate.bench.results import as_dict
 from quorate.bench.running import Outcome
 from quorate.labels import Codebook, Labels
@@ -35,14 +29,14 @@ def plan_of(directory: Path, *here: str) -> Plan:
 @pytest.fixture(scope="module")
 def recovered() -> dict[str, Any]:
     plan = plan_of(Path())
-    return {c.key: c.function(plan, **c.arguments) for c in experts_recovery.cells(plan)}
+    return {c.key: c.function(plan, **c.arguments) for c in recovery.cells(plan)}
 
 
 # Figures and claims
 
 
 def test_parameters_are_recovered_as_one_over_the_root(recovered: Mapping[str, Any]) -> None:
-    found = experts_recovery.report(plan_of(Path()), recovered)
+    found = recovery.report(plan_of(Path()), recovered)
     assert len(found.claims) == 4
     assert [claim.text for claim in found.claims if not claim.holds] == []
     errors = [row["confusion"] for row in found.tables[0].rows]
@@ -57,11 +51,11 @@ def test_errors_by_weight(
     data: Path, name: str, stops: tuple[float, ...], thirty: tuple[float, ...] | None
 ) -> None:
     plan = plan_of(data, name)
-    errors = experts_weights.errors_by_weight(plan, name)
-    thirty = thirty or tuple(experts_weights.PLAIN[name].values())
-    assert np.round(errors[experts_weights.STOPS], 2) == pytest.approx(stops, abs=1e-9)
-    assert np.round(errors[experts_weights.THIRTY], 2) == pytest.approx(thirty, abs=1e-9)
-    found = experts_weights.report(plan, {f"weights/{name}": errors})
+    errors = weights.errors_by_weight(plan, name)
+    thirty = thirty or tuple(weights.PLAIN[name].values())
+    assert np.round(errors[weights.STOPS], 2) == pytest.approx(stops, abs=1e-9)
+    assert np.round(errors[weights.THIRTY], 2) == pytest.approx(thirty, abs=1e-9)
+    found = weights.report(plan, {f"weights/{name}": errors})
     assert found.claims[0].holds, found.claims[0].detail
     assert "3 of the 3 figures are the same" in found.remarks[0]
 
@@ -77,7 +71,7 @@ def test_errors_by_weight(
 def test_errors_of_whole_crowds(
     data: Path, name: str, smoothing: float, expected: tuple[float, ...], weight: float
 ) -> None:
-    result = experts_crowds.errors_of_crowd(plan_of(data, name), name, smoothing, "all")
+    result = crowds.errors_of_crowd(plan_of(data, name), name, smoothing, "all")
     assert result["weight"] == weight
     assert [round(result["errors"][which], 2) for which in LINES] == pytest.approx(expected)
 
@@ -86,8 +80,8 @@ def test_errors_of_whole_crowds(
 def test_features_help_weak_experts_and_skilled_ones_less(data: Path, name: str) -> None:
     plan = plan_of(data, name)
     some: dict[str, Any] = {"name": name, "n_tasks": 435, "trial": 0}
-    weak = experts_simulated.errors_by_experts(plan, accuracy=0.65, experts=[3], **some)
-    skilled = experts_simulated.errors_by_experts(plan, accuracy=0.9, experts=[8], **some)
+    weak = simulated.errors_by_experts(plan, accuracy=0.65, experts=[3], **some)
+    skilled = simulated.errors_by_experts(plan, accuracy=0.9, experts=[8], **some)
 
     def gain(found: list[dict[str, Any]]) -> float:
         errors = found[0]["labelled"]
@@ -95,7 +89,7 @@ def test_features_help_weak_experts_and_skilled_ones_less(data: Path, name: str)
 
     assert gain(weak) > 10 > 0 > gain(skilled)
     assert skilled[0]["labelled"][FOUND] < skilled[0]["labelled"][FULL]
-    assert weak[0][experts_simulated.NOBODY][FULL] < 20  # the experts err on 35
+    assert weak[0][simulated.NOBODY][FULL] < 20  # the experts err on 35
 
 
 # Reports, whatever data sets there are
@@ -103,8 +97,8 @@ def test_features_help_weak_experts_and_skilled_ones_less(data: Path, name: str)
 
 def test_a_report_without_any_data_set(recovered: Mapping[str, Any]) -> None:
     plan = plan_of(Path())
-    assert {cell.key for cell in cells(plan)} == set(recovered)
-    found = report(plan, recovered)
+    assert {cell.key for cell in EXPERIMENT.cells(plan)} == set(recovered)
+    found = EXPERIMENT.report(plan, recovered)
     assert [table.name for table in found.tables] == ["recovery"]
     assert len(found.claims) == 4 and len(found.remarks) == 1
 
@@ -118,18 +112,18 @@ def hasty(labels: Labels, smoothing: float, seed: int) -> Answered:
 def test_a_report_of_any_data_sets(
     data: Path, recovered: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(experts_simulated, "answered", hasty)
-    monkeypatch.setattr(experts_crowds, "answered", hasty)
+    monkeypatch.setattr(simulated, "answered", hasty)
+    monkeypatch.setattr(crowds, "answered", hasty)
     everything = plan_of(data, *EXPERIMENT.data_sets)
     found = {
         cell.key: recovered.get(cell.key) or cell.function(everything, **cell.arguments)
-        for cell in cells(everything)
+        for cell in EXPERIMENT.cells(everything)
     }
     for n in range(1, 5):
         for here in combinations(EXPERIMENT.data_sets, n):
             plan = plan_of(data, *here)
-            only = {cell.key: found[cell.key] for cell in cells(plan)}
-            made = report(plan, only)
+            only = {cell.key: found[cell.key] for cell in EXPERIMENT.cells(plan)}
+            made = EXPERIMENT.report(plan, only)
             assert data_sets_of(made) == set(here)
             text = str(as_dict(Outcome(EXPERIMENT, made, 1.0), {}, []))
             assert not any(f"On {name}" in text for name in set(EXPERIMENT.data_sets) - set(here))
@@ -141,7 +135,7 @@ def data_sets_of(made: Report) -> set[str]:
 
 def test_sizes_of_the_whole_run(data: Path) -> None:
     plan = Plan(data, frozenset(EXPERIMENT.data_sets))
-    work = cells(plan)
+    work = EXPERIMENT.cells(plan)
     assert len({cell.key for cell in work}) == len(work) > 200
     assert {c.arguments["accuracy"] for c in work if "accuracy" in c.arguments} >= {0.55, 0.9}
 
@@ -158,7 +152,7 @@ TRUTH = np.array([0, 1, 1], dtype=np.int32)
 
 
 def test_kept_labels_leave_tasks_and_features_in_place() -> None:
-    few = experts_crowds.kept(LABELS, np.array([False, True, False, False, True, True]))
+    few = crowds.kept(LABELS, np.array([False, True, False, False, True, True]))
     assert few.indptr.tolist() == [0, 1, 1, 3]
     assert few.worker.tolist() == [1, 1, 2] and few.label.tolist() == [0, 1, 0]
     assert few.heard.tolist() == [True, False, True]
@@ -168,7 +162,7 @@ def test_kept_labels_leave_tasks_and_features_in_place() -> None:
 def test_lots_give_each_label_of_a_task_a_place() -> None:
     orders = set()
     for seed in range(40):
-        place = experts_crowds.place_by_lot(LABELS, np.random.default_rng(seed)).tolist()
+        place = crowds.place_by_lot(LABELS, np.random.default_rng(seed)).tolist()
         assert sorted(place[:3]) == [0, 1, 2] and place[3] == 0 and sorted(place[4:]) == [0, 1]
         orders.add(tuple(place[:3]))
     assert len(orders) == 6
@@ -176,10 +170,10 @@ def test_lots_give_each_label_of_a_task_a_place() -> None:
 
 def test_the_crowd_is_cut_by_how_often_workers_are_right() -> None:
     votes = Known(LABELS, Codebook.numbered(LABELS), TRUTH)  # worker 2 is always wrong
-    weaker = experts_crowds.members(votes, "weaker half")
+    weaker = crowds.members(votes, "weaker half")
     assert LABELS.worker[weaker].tolist() == [2, 2]
-    assert (experts_crowds.members(votes, "stronger half") == ~weaker).all()
-    assert experts_crowds.members(votes, "all").all()
+    assert (crowds.members(votes, "stronger half") == ~weaker).all()
+    assert crowds.members(votes, "all").all()
 
 
 def test_shuffled_features_keep_their_rates_within_each_class() -> None:
@@ -187,7 +181,7 @@ def test_shuffled_features_keep_their_rates_within_each_class() -> None:
     truth = random.integers(0, 2, 200).astype(np.int32)
     same = np.repeat(random.random((200, 1)) < 0.5, 2, axis=1).astype(np.int8)
     labels = Labels.from_codes([0], [0], [0], n_tasks=200, features=csr_array(same))
-    matrix = experts_weights.shuffled(labels, truth, random).features.toarray()
+    matrix = weights.shuffled(labels, truth, random).features.toarray()
     for which in (0, 1):
         assert (matrix[truth == which].sum(axis=0) == same[truth == which].sum(axis=0)).all()
     assert 0.3 < (matrix[:, 0] == matrix[:, 1]).mean() < 0.7  # they were always the same
@@ -195,7 +189,7 @@ def test_shuffled_features_keep_their_rates_within_each_class() -> None:
 
 def test_simulated_experts_label_half_of_three_quarters() -> None:
     truth = (np.arange(4_000) % 2).astype(np.int32)
-    task, expert, label = experts_simulated.one_coin_votes(truth, 0.7, 3, np.random.default_rng(0))
+    task, expert, label = simulated.one_coin_votes(truth, 0.7, 3, np.random.default_rng(0))
     assert task.max() < 3_000 and set(expert.tolist()) == {0, 1, 2}
     assert len(task) == pytest.approx(4_500, rel=0.05)
     for which in (0, 1):
@@ -205,8 +199,8 @@ def test_simulated_experts_label_half_of_three_quarters() -> None:
 
 def test_generated_votes_and_features_follow_the_model() -> None:
     random = np.random.default_rng(0)
-    confusion, rate = experts_recovery.experts(random), random.uniform(0.1, 0.9, (4, 3))
-    labels, truth = experts_recovery.generated(confusion, rate, 40_000, random)
+    confusion, rate = recovery.experts(random), random.uniform(0.1, 0.9, (4, 3))
+    labels, truth = recovery.generated(confusion, rate, 40_000, random)
     assert labels.n_labels == pytest.approx(100_000, rel=0.02)
     said = np.repeat(truth, labels.n_said)
     for which in range(3):
@@ -230,5 +224,5 @@ def test_one_trial_has_no_band() -> None:
 
 
 def test_a_difference_that_rounds_to_nothing_is_zero() -> None:
-    assert str(experts_weights.rounded(-0.001, "sp")) == "0.0"
-    assert experts_weights.rounded(0.1, "labelme") == 0.1
+    assert str(weights.rounded(-0.001, "sp")) == "0.0"
+    assert weights.rounded(0.1, "labelme") == 0.1

@@ -62,7 +62,7 @@ def fingerprint(experiment: str, cell: Cell, plan: Plan, data: Mapping[str, str]
     """What a cell's result depends on."""
     parts = [
         *(experiment, cell.key, cell.function.__qualname__),
-        *(json.dumps(dict(cell.arguments), sort_keys=True), str(plan.seed), _code()),
+        *(json.dumps(dict(cell.arguments), sort_keys=True), str((plan.seed, plan.quick)), _code()),
         json.dumps(dict(data), sort_keys=True),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -11,6 +11,7 @@ import numpy as np
 
 from quorate.bench.experiment import Cell, Claim, Figure, Panel, Plan, Series, Table
 from quorate.bench.judging import fitted
+from quorate.bench.lines import line, slope
 from quorate.kernels import Floats
 from quorate.simulate import simulate
 
@@ -99,13 +100,6 @@ def _by_size(plan: Plan, found: Mapping[str, Any], which: str) -> list[tuple[int
     return [(n, [e for e in errors if e is not None]) for n, errors in trials.items()]
 
 
-def slope(points: Sequence[tuple[int, Sequence[float]]]) -> float:
-    """Of the mean against the size, both as logarithms."""
-    x = np.log([n for n, errors in points if errors])
-    y = np.log([np.mean(errors) for _, errors in points if errors])
-    return float(np.polyfit(x, y, 1)[0])
-
-
 def tables(plan: Plan, found: Mapping[str, Any]) -> list[Table]:
     start, after = _by_size(plan, found, "start"), _by_size(plan, found, "after")
     first = [
@@ -167,20 +161,14 @@ def figure(plan: Plan, found: Mapping[str, Any]) -> Figure:
 
 
 def _line(name: str, points: Sequence[tuple[int, Sequence[float]]]) -> Series:
-    kept = [(n, np.mean(v), 2 * np.std(v) / np.sqrt(len(v))) for n, v in points if v]
-    return Series(
-        name,
-        [n for n, _, _ in kept],
-        [float(mean) for _, mean, _ in kept],
-        [float(mean - error) for _, mean, error in kept],
-        [float(mean + error) for _, mean, error in kept],
-    )
+    return line(name, [n for n, trials in points if trials], [v for _, v in points if v])
 
 
 def claims(plan: Plan, found: Mapping[str, Any]) -> list[Claim]:
     claims = []
     for what, which in (("the spectral start", "start"), ("EM from it", "after")):
-        fall = slope(_by_size(plan, found, which))
+        mean = [(n, float(np.mean(v))) for n, v in _by_size(plan, found, which) if v]
+        fall = slope([n for n, _ in mean], [error for _, error in mean])
         claims.append(
             Claim(
                 f"The error of {what} falls as one over the root of the number of tasks.",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.bench.experiment import Cell, Claim, Figure, Panel, Plan, Report, Table
-from quorate.bench.featured import (
+from quorate.bench.experts.featured import (
     FOUND,
     FULL,
     LINES,
@@ -21,10 +21,10 @@ from quorate.bench.featured import (
     WITHOUT,
     answered,
     described,
-    line,
     points,
 )
 from quorate.bench.judging import Known
+from quorate.bench.lines import line
 from quorate.labels import Labels
 from quorate.models.naive_bayes import NaiveBayes
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate import datasets
 from quorate.bench.experiment import Cell, Claim, Figure, Panel, Plan, Report, Table
-from quorate.bench.featured import (
+from quorate.bench.experts.featured import (
     FOUND,
     FULL,
     LINES,
@@ -20,9 +20,9 @@ from quorate.bench.featured import (
     WITHOUT,
     answered,
     features_of,
-    line,
     points,
 )
+from quorate.bench.lines import line
 from quorate.kernels import Codes
 from quorate.labels import Labels
 

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from quorate.bench.experiment import Cell, Claim, Figure, Panel, Plan, Report, Table
-from quorate.bench.featured import REPORTS_SMOOTHING, WITHOUT, line, slope
+from quorate.bench.experts.featured import REPORTS_SMOOTHING, WITHOUT
 from quorate.bench.judging import fitted
+from quorate.bench.lines import line, slope
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from quorate.bench.experiment import Cell, Claim, Plan, Report, Table
-from quorate.bench.featured import REPORTS_SMOOTHING, described
+from quorate.bench.experts.featured import REPORTS_SMOOTHING, described
 from quorate.bench.judging import fitted, percent_wrong
 from quorate.kernels import Codes
 from quorate.labels import Labels

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 from scipy.sparse import csr_array, vstack
 
 from quorate import datasets
-from quorate.bench.experiment import Plan, Series
+from quorate.bench.experiment import Plan
 from quorate.bench.judging import Known, fitted, known, percent_wrong
 from quorate.engines.threads import Threads
 from quorate.heldout import weigh_features
@@ -72,27 +71,6 @@ def described(plan: Plan, name: str) -> Known:
     return replace(votes, labels=replace(votes.labels, features=features))
 
 
-def line(name: str, x: Sequence[float], samples: Sequence[Sequence[float]]) -> Series:
-    """Means, with two standard errors where there is more than one trial.
-
-    Examples:
-        >>> line("error", [1, 2], [[3.0, 5.0], [2.0, 2.0]])
-        Series(name='error', x=[1, 2], y=[4.0, 2.0], low=[2.0, 2.0], high=[6.0, 2.0])
-    """
-    mean = [float(np.mean(values)) for values in samples]
-    if min(len(values) for values in samples) < 2:
-        return Series(name, list(x), mean)
-    error = [2 * standard_error(values) for values in samples]
-    low = [m - e for m, e in zip(mean, error, strict=True)]
-    high = [m + e for m, e in zip(mean, error, strict=True)]
-    return Series(name, list(x), mean, low, high)
-
-
-def standard_error(values: Sequence[float]) -> float:
-    """Of the mean."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
-
-
 def points(gain: float) -> str:
     """A difference of two errors in percent, with its sign.
 
@@ -101,13 +79,3 @@ def points(gain: float) -> str:
         ('+1.25', '+0.00')
     """
     return f"{round(gain, 2) + 0.0:+.2f}"
-
-
-def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """On logarithmic axes.
-
-    Examples:
-        >>> round(slope([1, 4, 16], [1, 0.5, 0.25]), 6)
-        -0.5
-    """
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
