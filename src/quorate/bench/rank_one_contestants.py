@@ -15,7 +15,7 @@ from quorate.labels import Labels
 # Ten rounds of EM, and a KOS by singular vectors: as in the table that the paper takes them from.
 TEN_ROUNDS: dict[str, Any] = {"max_iter": 10, "tol": 0}
 CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "PGD": ("rank-one", {}),
+    "PGD": ("rank-one", {"tol": 1e-6}),
     "MV": ("majority", {}),
     "Opt-D&S": ("spectral", TEN_ROUNDS),
     "KOS": ("kos", {"variant": "centred-svd"}),
@@ -24,13 +24,17 @@ CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "M3V": ("m3v", {}),
 }
 METHODS = tuple(CONTESTANTS)
+# In figures those that are often far off come last, so that colours stay when they are left out.
+FAR_OFF = ("KOS", "ER")
+DRAWN = (*(m for m in METHODS if m not in FAR_OFF), *FAR_OFF)
 
 
-def errors(labels: Labels, truth: Codes) -> dict[str, float]:
+def errors(labels: Labels, truth: Codes, methods: Sequence[str] = METHODS) -> dict[str, float]:
     """Each contestant's share of wrong answers, between two classes."""
     return {
         name: metrics.error(fitted(method, labels, **options).posterior, truth)
         for name, (method, options) in CONTESTANTS.items()
+        if name in methods
     }
 
 
