@@ -86,8 +86,8 @@ def _on_the_reading(errors: Errors) -> str:
         " clique, and to the two workers of an edge on the star and on the ring, which have eleven"
         " edges each; the paper's 11 to 330 tasks are then 1 to 30 for every edge. The skills are"
         f" assigned anew {drawn} and ring, and the votes drawn {VOTINGS} times for each;"
-        " standard errors are of assignments, since votings of the same workers are not independent"
-        " cases."
+        " the hub of the star has every skill as often. Standard errors are of assignments, since"
+        " votings of the same workers are not independent cases."
     )
 
 
@@ -135,6 +135,16 @@ def _on_the_spectral_start(errors: Errors) -> str:
     )
 
 
+def _at_first(plan: Plan, errors: Errors) -> str:
+    """One task for each edge, and then some more."""
+    few, more = sizes(plan)[:2]
+    means = {(n, m): f"{errors['ring', n][m].mean():.3f}" for n in (few, more) for m in METHODS}
+    return (
+        f"With {few} it errs on {means[few, 'PGD']} (the vote on {means[few, 'MV']}), with {more}"
+        f" on {means[more, 'PGD']} ({means[more, 'MV']})."
+    )
+
+
 def _on_what_is_missing(plan: Plan, errors: Errors) -> str:
     ring, star = errors["ring", MOST], errors["star", MOST]
 
@@ -149,8 +159,8 @@ def _on_what_is_missing(plan: Plan, errors: Errors) -> str:
     )
     return (
         "What PGD lacks on the ring is tasks: thirty for each edge tell little of a product of"
-        f" small skills. It errs {later}. With the true skills it would be"
-        f" {ring['true skills'].mean():.3f} ({star['true skills'].mean():.3f} on the star). The"
+        f" small skills. {_at_first(plan, errors)} Its error is {later}. With the true skills it"
+        f" would be {ring['true skills'].mean():.3f} ({star['true skills'].mean():.3f} on the star). The"
         " sign of the skills is known only by their sum, and may be wrong: more than half"
         f" of PGD's answers are wrong in {100 * (ring['PGD'] > 0.5).mean():.0f} % of the crowds on"
         f" the ring and {100 * (star['PGD'] > 0.5).mean():.0f} % on the star, and were each crowd's"

@@ -87,10 +87,10 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def skills_of(plan: Plan, assignment: int) -> Floats:
-    """At random, but eleven in a row turn the same order round, so that each worker, the star's hub
-    too, has every skill as often."""
-    shuffled = np.random.default_rng([plan.seed, assignment // 11]).permutation(SKILLS)
-    return np.roll(shuffled, assignment % 11)
+    """At random, but for the first worker, the star's hub, who has every skill as often."""
+    first = assignment % len(SKILLS)
+    random = np.random.default_rng([plan.seed, assignment])
+    return np.append(SKILLS[first], random.permutation(np.delete(SKILLS, first)))
 
 
 def errors_on_graph(

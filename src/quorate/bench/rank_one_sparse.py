@@ -249,8 +249,8 @@ def remarks(found: Mapping[str, Trials]) -> list[str]:
         " tasks with two workers. Errors are over the tasks that are left, whose number the table"
         " has; a trial goes on from one maximum to the next.",
         " ".join(_on_iwmv(name, trials) for name, trials in found.items())
-        + " How ties count is thus part of what the paper blames on the vote that IWMV begins from;"
-        " the rest of the difference we cannot explain without the votes that were left.",
+        + " The paper lays a poor IWMV to a poor vote; how the vote's ties count is the one part of"
+        " that which we could try.",
     ]
 
 
