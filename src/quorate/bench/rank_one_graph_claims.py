@@ -160,7 +160,7 @@ def _on_what_is_missing(plan: Plan, errors: Errors) -> str:
     return (
         "What PGD lacks on the ring is tasks: thirty for each edge tell little of a product of"
         f" small skills. {_at_first(plan, errors)} Its error is {later}. With the true skills it"
-        f" would be {ring['true skills'].mean():.3f} ({star['true skills'].mean():.3f} on the star)."
+        f" would be {ring['true skills'].mean():.3f}, on the star {star['true skills'].mean():.3f}."
         " The sign of the skills is known only by their sum, and may be wrong: more than half"
         f" of PGD's answers are wrong in {100 * (ring['PGD'] > 0.5).mean():.0f} % of the crowds on"
         f" the ring and {100 * (star['PGD'] > 0.5).mean():.0f} % on the star, and were each crowd's"
