@@ -1,0 +1,330 @@
+"""Table 1 of the rank-one paper: seven methods on four real crowds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quorate import metrics
+from quorate.bench.experiment import Cell, Claim, Plan, Table, compared
+from quorate.bench.judging import Known, fitted, known
+from quorate.bench.rank_one_contestants import CONTESTANTS, METHODS
+from quorate.bench.rank_one_readings import MARGINS, WEIGHTS, error_by_reading
+from quorate.engines.threads import Threads
+from quorate.fit import fit
+from quorate.labels import Labels
+from quorate.models import EigenRatio, Ordered
+
+DATA_SETS = ("rte", "temp", "dog", "dog_min40", "web")
+
+# Table 1: tasks, workers, labels, classes and sparsity; errors as printed, for their digits.
+COUNTS = {
+    "rte": (800, 164, 8_000, 2, 0.0610),
+    "temp": (462, 76, 4_620, 2, 0.1316),
+    "dog": (807, 109, 8_070, 4, 0.0917),
+    "web": (2_665, 177, 15_567, 5, 0.0033),
+}
+PUBLISHED = {
+    "rte": ("0.07", "0.1031", "0.0712", "0.3975", "0.14", "0.08", "0.0813"),
+    "temp": ("0.0512", "0.0639", "0.0584", "0.0628", "0.052", "0.06", "0.0606"),
+    "dog": ("0.1660", "0.1958", "0.1689", "0.3172", "0.18", "0.19", "0.1822"),
+    "web": ("0.1485", "0.2693", "0.1586", "0.4293", "0.22", "0.22", "0.1847"),
+}
+
+# The paper takes the better of the first two where there are more than two classes.
+PGD_SET_UPS: dict[str, dict[str, Any]] = {
+    "one-skill": {"variant": "one-skill"},
+    "one-vs-rest": {"variant": "one-vs-rest"},
+    "auto": {},
+}
+OTHER_SET_UPS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "to convergence": ("Opt-D&S", "spectral", {}),
+    "messages": ("KOS", "kos", {}),
+    "ties first": ("IWMV", "iwmv", {"ties": "first"}),
+    "cost 0.1": ("M3V", "m3v", {"cost": 0.1}),
+    "cost 1": ("M3V", "m3v", {"cost": 1.0}),
+}
+
+
+def cells(plan: Plan) -> list[Cell]:
+    return [
+        Cell(f"table 1/{name}", measured, {"name": name}, cost=1.5)
+        for name in DATA_SETS
+        if name in plan.here
+    ]
+
+
+def measured(plan: Plan, name: str) -> dict[str, Any]:
+    votes = known(name, plan.directory)
+    labels = votes.labels
+    sparsity = labels.n_labels / (labels.n_tasks * labels.n_workers)
+    return {
+        "counts": [labels.n_tasks, labels.n_workers, labels.n_labels, labels.n_classes, sparsity],
+        "errors": errors(votes),
+        "readings": {
+            f"{weights}, {margin}": error_by_reading(votes, weights, margin)
+            for weights in WEIGHTS
+            for margin in MARGINS
+        },
+    }
+
+
+def errors(votes: Known) -> dict[str, dict[str, float]]:
+    """By method and set-up; the first set-up is that of the table, but for PGD."""
+    labels = votes.labels
+
+    def wrong(method: str, options: Mapping[str, Any]) -> float:
+        return metrics.error(fitted(method, labels, **options).posterior, votes.truth)
+
+    several = labels.n_classes > 2
+    found = {
+        name: {"": wrong(method, options)}
+        for name, (method, options) in CONTESTANTS.items()
+        if not (several and name == "ER")
+    }
+    if several:
+        found["PGD"] = {name: wrong("rank-one", o) for name, o in PGD_SET_UPS.items()}
+        found["ER"] = _errors_of_eigen_ratio(votes)
+    for set_up, (name, method, options) in OTHER_SET_UPS.items():
+        found[name][set_up] = wrong(method, options)
+    return found
+
+
+def _errors_of_eigen_ratio(votes: Known) -> dict[str, float]:
+    """It is for two classes: either each class against the rest, as the paper does with its own
+    method, or each threshold between classes in order."""
+    ordered = fit(Ordered(EigenRatio()), votes.labels, engine=Threads(1)).posterior
+    against_rest = [
+        fitted("eigen-ratio", _one_vs_rest(votes.labels, c)).posterior[:, 1]
+        for c in range(votes.labels.n_classes)
+    ]
+    return {
+        "one-vs-rest": metrics.error(np.stack(against_rest, axis=1), votes.truth),
+        "ordered": metrics.error(ordered, votes.truth),
+    }
+
+
+def _one_vs_rest(labels: Labels, one: int) -> Labels:
+    return replace(labels, label=(labels.label == one).astype(np.int32), n_classes=2)
+
+
+Found = Mapping[str, Any]  # what `measured` found, by data set
+
+
+def gathered(plan: Plan, found: Mapping[str, Any]) -> Found:
+    return {cell.arguments["name"]: found[cell.key] for cell in cells(plan)}
+
+
+def tables(found: Found) -> list[Table]:
+    kinds = (_errors_table, _set_ups_table, _counts_table, _readings_table)
+    return [table for kind in kinds if (table := kind(found)).rows]
+
+
+def best_of_two(errors: Mapping[str, float]) -> tuple[str, float]:
+    """Where there are several classes the better of the paper's two set-ups, else the one there
+    is; and which.
+
+    Examples:
+        >>> best_of_two({"one-skill": 0.2, "one-vs-rest": 0.1, "auto": 0.05})
+        ('one-vs-rest', 0.1)
+    """
+    set_up = min((s for s in errors if s != "auto"), key=errors.__getitem__)
+    return set_up, errors[set_up]
+
+
+def _headline(measured: Mapping[str, Any], method: str) -> tuple[str, float]:
+    errors = measured["errors"][method]
+    return best_of_two(errors) if method == "PGD" else next(iter(errors.items()))
+
+
+def beside(name: str, method: str, ours: float) -> dict[str, Any]:
+    """Ours and the paper's figure, and their difference: none where the digits that the paper
+    printed are those of ours.
+
+    Examples:
+        >>> beside("rte", "IWMV", 0.0713)
+        {'paper': 0.08, 'ours': 0.0713, 'difference': -0.0087}
+    """
+    printed = PUBLISHED.get(name, PUBLISHED["dog"])[METHODS.index(method)]
+    row = {"paper": float(printed), "ours": ours}
+    (row,) = compared([row], len(printed.partition(".")[2]))
+    return {**row, "difference": row["difference"] and round(ours - float(printed), 4)}
+
+
+FOUR_DIGITS = dict.fromkeys(("paper", "ours", "difference"), 4)
+
+
+def _errors_table(found: Found) -> Table:
+    rows = []
+    for name, measured in found.items():
+        for method in METHODS:
+            set_up, ours = _headline(measured, method)
+            rows.append(
+                {"data": name, "method": method, "set-up": set_up, **beside(name, method, ours)}
+            )
+    return Table("table-1", "Table 1: error, share of tasks", rows, FOUR_DIGITS)
+
+
+def _set_ups_table(found: Found) -> Table:
+    rows = [
+        {"data": name, "method": method, "set-up": set_up, **beside(name, method, ours)}
+        for name, measured in found.items()
+        for method in METHODS
+        for set_up, ours in measured["errors"][method].items()
+        if len(measured["errors"][method]) > 1
+    ]
+    for row in rows:
+        row["set-up"] = row["set-up"] or "as in the table"
+    title = "Table 1 by other set-ups, each beside the paper's figure for the method"
+    return Table("table-1-set-ups", title, rows, FOUR_DIGITS)
+
+
+def _counts_table(found: Found) -> Table:
+    rows: list[dict[str, Any]] = []
+    for name in (name for name in found if name in COUNTS):
+        whats = ("tasks", "workers", "labels", "classes", "sparsity")
+        both = zip(whats, COUNTS[name], found[name]["counts"], strict=True)
+        for what, paper, ours in both:
+            row = {"data": name, "count": what, "paper": paper, "ours": ours}
+            rows += compared([row], 4 if what == "sparsity" else 0)
+    return Table("table-1-counts", "Table 1: the data sets", rows, FOUR_DIGITS)
+
+
+def _readings_table(found: Found) -> Table:
+    """Wide, so that one reading can be followed over the data sets."""
+    names = [name for name in found if name in PUBLISHED]
+    rows: list[dict[str, Any]] = []
+    if names:
+        paper = {name: float(PUBLISHED[name][METHODS.index("PGD")]) for name in names}
+        rows = [{"weights of pairs": "the paper's PGD", "margin by": "", **paper}]
+    for weights in WEIGHTS:
+        for margin in MARGINS:
+            ours = {name: found[name]["readings"][f"{weights}, {margin}"] for name in names}
+            rows.append({"weights of pairs": weights, "margin by": margin, **ours})
+    title = "Table 1, PGD with one skill by what the paper leaves open: error, share of tasks"
+    return Table("table-1-readings", title, rows if names else [], dict.fromkeys(names, 4))
+
+
+def claims(found: Found) -> list[Claim]:
+    """ "PGD algorithm uniformly outperforms the state-of-art algorithms"."""
+    claims = []
+    for name in (name for name in found if name in PUBLISHED):
+        measured = found[name]
+        errors = {method: _headline(measured, method)[1] for method in METHODS}
+        rest = min((m for m in METHODS if m != "PGD"), key=errors.__getitem__)
+        claims.append(
+            Claim(
+                f"On {name} PGD errs less than every other method, or as much.",
+                errors["PGD"] <= errors[rest] + 1e-9,
+                f"{errors['PGD']:.4f} against {errors[rest]:.4f} of {rest}",
+            )
+        )
+    return claims
+
+
+def remarks(found: Found) -> list[str]:
+    kinds = (_on_pgd, _on_the_other_table, _on_the_rest, _on_counts)
+    return [text for kind in kinds if (text := kind(found))] + [
+        "Table 2 of the paper is theory, the order of the work in each iteration, and is left out."
+    ]
+
+
+def _ours(found: Found, method: str, set_up: str | None = None) -> str:
+    """The errors by data set, as a list to read."""
+    listed = []
+    for name, measured in found.items():
+        errors = measured["errors"][method]
+        if set_up is None or set_up in errors:
+            ours = _headline(measured, method)[1] if set_up is None else errors[set_up]
+            listed.append(f"{ours:.4f} on {name}")
+    return ", ".join(listed)
+
+
+def _on_pgd(found: Found) -> str:
+    if not found:
+        return ""
+    texts = [
+        "For the method itself the paper leaves the start, the size and number of steps open, and"
+        " defines the N of the margin in two ways. Ours goes from a start at 0.5 to where the loss"
+        " is least."
+    ]
+    if "rte" in found:
+        texts.append(
+            f"On rte that gives {_headline(found['rte'], 'PGD')[1]:.4f}, which is the printed 0.07"
+            " if that has two digits, as the table's 0.1660, which keeps its last zero, suggests."
+        )
+    if "dog" in found:
+        errors = found["dog"]["errors"]["PGD"]
+        texts.append(
+            f"On dog one skill for each worker gives {errors['one-skill']:.4f}; one-vs-rest gives"
+            f" {errors['one-vs-rest']:.4f}, so that the better of the two is not the printed one."
+        )
+    if "temp" in found:
+        readings = found["temp"]["readings"]
+        texts.append(
+            f"On temp it gives {readings['meetings, meetings']:.4f}, not the printed 0.0512 (which"
+            " no single run can give: 24 of 462 tasks are 0.0519); with even weights for all pairs"
+            f" and N the number of tasks it gives {readings['even, tasks']:.4f}."
+        )
+    if "web" in found:
+        readings, errors = found["web"]["readings"], found["web"]["errors"]["PGD"]
+        texts.append(
+            f"On web neither set-up reaches the printed 0.1485: {errors['one-skill']:.4f} and"
+            f" {errors['one-vs-rest']:.4f}; the nearest reading, squared counts for weights, gives"
+            f" {readings['meetings squared, tasks']:.4f} there. Our own choice among"
+            f" variants, made without gold, gives {errors['auto']:.4f}, by agreement beyond the"
+            " classes' shares, which is not in the paper."
+        )
+    texts.append("No one reading gives all four figures; the table of readings has them all.")
+    return " ".join(texts)
+
+
+def _on_the_other_table(found: Found) -> str:
+    """MV, Opt-D&S and KOS are those of another paper, and so are how they were run."""
+    if not found:
+        return ""
+    text = (
+        "The figures printed for MV, Opt-D&S and KOS on rte, dog and web are those of Table 2 of"
+        " *Spectral Methods Meet EM* (2014), to the digit; so they are run here as there, with ten"
+        " rounds of EM, and with KOS by singular vectors. Ours by singular vectors is"
+        f" {_ours(found, 'KOS')}; by message passing, which is what the text describes,"
+        f" {_ours(found, 'KOS', 'messages')}. Opt-D&S is {_ours(found, 'Opt-D&S')}; run to"
+        f" convergence, {_ours(found, 'Opt-D&S', 'to convergence')}."
+    )
+    if "dog" in found:
+        text += (
+            " That paper's dog has 52 workers and 7,354 labels, this one's 109 and 8,070 (its other"
+            " columns may be of either); the vote's 0.1958 comes out on neither:"
+            f" {_ours({n: f for n, f in found.items() if n.startswith('dog')}, 'MV')}."
+        )
+    return text
+
+
+def _on_the_rest(found: Found) -> str:
+    if not found:
+        return ""
+    return (
+        f"ER, IWMV and M3V have no settings in the paper. ER is {_ours(found, 'ER')}; with several"
+        " classes it is one-vs-rest, as the paper does with its own method, and by thresholds"
+        f" between ordered classes {_ours(found, 'ER', 'ordered') or '(none here)'}. On rte the"
+        " 2014 paper prints 0.0900 for ER where this one prints 0.14. IWMV is"
+        f" {_ours(found, 'IWMV')}, with a tied vote counted evenly for each of its classes; with"
+        f" ties to the first class {_ours(found, 'IWMV', 'ties first')}. M3V is"
+        f" {_ours(found, 'M3V')} by a deterministic form without confusion matrices, where the"
+        " paper names the sampler's; a cost of 0.1 or 1 moves it as the table of set-ups shows."
+        " Where ours are below the printed figures we do not know what was run; it is these lower"
+        " errors of the rivals that PGD is held against in the claims."
+    )
+
+
+def _on_counts(found: Found) -> str:
+    if "web" not in found:
+        return ""
+    tasks, workers, labels, _, sparsity = found["web"]["counts"]
+    return (
+        f"The printed sparsity of web, {COUNTS['web'][-1]}, is a slip of the decimal point:"
+        f" {labels:,} labels of {tasks:,} tasks by {workers} workers are {sparsity:.4f}."
+    )
