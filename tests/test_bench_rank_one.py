@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from quorate import Labels
-from quorate.bench import rank_one, rank_one_graphs, rank_one_sparse, rank_one_table
+from quorate.bench import rank_one
 from quorate.bench.experiment import Cell, Plan, Report
-from quorate.bench.graphs import GRAPHS, crowd_on, teams_of
 from quorate.bench.judging import Known, known
-from quorate.bench.rank_one_contestants import METHODS, mean_and_error
+from quorate.bench.rank_one import graph_trials, sparse
+from quorate.bench.rank_one.contestants import METHODS, mean_and_error
+from quorate.bench.rank_one.table import DATA_SETS, best_of_two
+from quorate.bench.rank_one.teams import GRAPHS, crowd_on, teams_of
 from quorate.labels import Codebook
 
-EVERY_SET = frozenset(rank_one_table.DATA_SETS)
+EVERY_SET = frozenset(DATA_SETS)
 
 
 def results(plan: Plan, cells: list[Cell]) -> dict[str, Any]:
@@ -28,19 +30,19 @@ def results(plan: Plan, cells: list[Cell]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def simulated() -> dict[str, Any]:
     plan = Plan(Path(), frozenset(), quick=True)
-    return results(plan, rank_one.cells(plan))
+    return results(plan, rank_one.EXPERIMENT.cells(plan))
 
 
 @pytest.fixture(scope="module")
 def everything(data: Path, simulated: dict[str, Any]) -> dict[str, Any]:
     plan = Plan(data, EVERY_SET, quick=True)
-    left = [cell for cell in rank_one.cells(plan) if cell.key not in simulated]
+    left = [cell for cell in rank_one.EXPERIMENT.cells(plan) if cell.key not in simulated]
     return {**simulated, **results(plan, left)}
 
 
 @pytest.fixture(scope="module")
 def real(data: Path, everything: dict[str, Any]) -> Report:
-    return rank_one.report(Plan(data, EVERY_SET, quick=True), everything)
+    return rank_one.EXPERIMENT.report(Plan(data, EVERY_SET, quick=True), everything)
 
 
 def table(report: Report, name: str) -> list[dict[str, Any]]:
@@ -105,7 +107,7 @@ def test_claims(real: Report) -> None:
 
 
 def test_figure_3_is_of_fewer_and_fewer_votes(real: Report) -> None:
-    for name in rank_one_sparse.DATA_SETS:
+    for name in sparse.DATA_SETS:
         rows = [r for r in table(real, "figure-3") if r["data"] == name]
         assert (np.diff([r["tasks left"] for r in rows]) <= 0).all()
         assert (np.diff([r["labels a task"] for r in rows]) < 0).all()
@@ -114,7 +116,7 @@ def test_figure_3_is_of_fewer_and_fewer_votes(real: Report) -> None:
 
 def test_report_without_any_data_set(simulated: dict[str, Any]) -> None:
     plan = Plan(Path(), frozenset(), quick=True)
-    report = rank_one.report(plan, simulated)
+    report = rank_one.EXPERIMENT.report(plan, simulated)
     assert [t.name for t in report.tables] == [
         "figure-2-means",
         "figure-2-beyond",
@@ -128,16 +130,16 @@ def test_report_without_any_data_set(simulated: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", sorted(EVERY_SET))
 def test_report_with_one_data_set(data: Path, everything: dict[str, Any], name: str) -> None:
     plan = Plan(data, frozenset([name]), quick=True)
-    found = {cell.key: everything[cell.key] for cell in rank_one.cells(plan)}
-    report = rank_one.report(plan, found)
+    found = {cell.key: everything[cell.key] for cell in rank_one.EXPERIMENT.cells(plan)}
+    report = rank_one.EXPERIMENT.report(plan, found)
     assert {row["data"] for row in table(report, "table-1")} == {name}
-    assert len(report.figures) == 1 + (name in rank_one_sparse.DATA_SETS)
+    assert len(report.figures) == 1 + (name in sparse.DATA_SETS)
     assert "nan" not in " ".join([*report.remarks, *(claim.detail for claim in report.claims)])
 
 
 def test_moments_have_no_answer_with_two_labels_a_task(simulated: dict[str, Any]) -> None:
     plan = Plan(Path(), frozenset(), quick=True)
-    errors = rank_one_graphs.gathered(plan, simulated)
+    errors = graph_trials.gathered(plan, simulated)
     assert errors["ring", 330]["fell back"].all()
     assert errors["star", 330]["fell back"].all()
     for graph in GRAPHS:
@@ -148,7 +150,7 @@ def test_moments_have_no_answer_with_two_labels_a_task(simulated: dict[str, Any]
 def test_seeds_tell_the_crowds() -> None:
     cell: dict[str, Any] = {"graph": "ring", "n_tasks": 11, "first": 3, "assignments": 1}
     first, again, other = (
-        rank_one_graphs.errors_on_graph(Plan(Path(), frozenset(), seed=seed), **cell)
+        graph_trials.errors_on_graph(Plan(Path(), frozenset(), seed=seed), **cell)
         for seed in (0, 0, 1)
     )
     assert first == again
@@ -162,7 +164,7 @@ def test_graphs() -> None:
         worker, label = crowd.labels.worker, crowd.labels.label
         truth = np.repeat(crowd.truth, np.diff(crowd.labels.indptr))
         np.testing.assert_array_equal(label == truth, worker < 5)
-        member = rank_one_sparse.members(crowd.labels)
+        member = sparse.members(crowd.labels)
         teams = {tuple(np.flatnonzero(row)) for row in member}
         assert teams == {tuple(sorted(team)) for team in teams_of(graph, 11)}
 
@@ -171,8 +173,8 @@ def test_graphs() -> None:
 def test_sparsified(most: int) -> None:
     random = np.random.default_rng(most)
     member = random.random((60, 20)) < 0.2
-    fewer = rank_one_sparse.sparsified(member, most, random)
-    assert rank_one_sparse.degree_of(fewer) == most
+    fewer = sparse.sparsified(member, most, random)
+    assert sparse.degree_of(fewer) == most
     assert (fewer <= member).all()
     assert fewer[member.any(axis=1)].any(axis=1).all()  # a coin takes one of two votes, never both
 
@@ -180,39 +182,33 @@ def test_sparsified(most: int) -> None:
 def test_what_is_sparse_stays() -> None:
     random = np.random.default_rng(0)
     member = random.random((60, 20)) < 0.2
-    degree = rank_one_sparse.degree_of(member)
-    same = rank_one_sparse.sparsified(member, degree, random)
+    degree = sparse.degree_of(member)
+    same = sparse.sparsified(member, degree, random)
     np.testing.assert_array_equal(same, member)
-    assert rank_one_sparse.degree_of(np.zeros((3, 0), dtype=bool)) == 0
+    assert sparse.degree_of(np.zeros((3, 0), dtype=bool)) == 0
 
 
 def test_with_pairs_drops_tasks_with_one_vote() -> None:
     labels = Labels.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 1])
     votes = Known(labels, Codebook.numbered(labels), np.array([0, 1], dtype=np.int32))
-    member = rank_one_sparse.members(labels)
+    member = sparse.members(labels)
     member[0, 1] = False
-    left = rank_one_sparse.with_pairs(votes, member)
+    left = sparse.with_pairs(votes, member)
     assert (left.labels.n_tasks, left.labels.n_labels, left.truth.tolist()) == (1, 2, [1])
-    nothing = rank_one_sparse.with_pairs(votes, np.zeros_like(member))
+    nothing = sparse.with_pairs(votes, np.zeros_like(member))
     assert nothing.labels.n_labels == 0
 
 
 def test_all_votes_are_kept_of_real_data(data: Path) -> None:
     votes = known("temp", data)
-    same = rank_one_sparse.with_pairs(votes, rank_one_sparse.members(votes.labels))
+    same = sparse.with_pairs(votes, sparse.members(votes.labels))
     assert same.labels.n_labels == votes.labels.n_labels
     np.testing.assert_array_equal(same.truth, votes.truth)
 
 
 def test_best_of_two_leaves_out_our_own_choice() -> None:
-    assert rank_one_table.best_of_two({"": 0.1}) == ("", 0.1)
-    assert rank_one_table.best_of_two({"one-skill": 0.1, "one-vs-rest": 0.2, "auto": 0.0})[1] == 0.1
-
-
-def test_a_figure_printed_with_two_digits_is_compared_with_two() -> None:
-    assert rank_one_table.beside("rte", "PGD", 0.0725)["difference"] == 0
-    assert rank_one_table.beside("rte", "PGD", 0.0751)["difference"] == pytest.approx(0.0051)
-    assert rank_one_table.beside("dog", "PGD", 0.1648)["difference"] == pytest.approx(-0.0012)
+    assert best_of_two({"": 0.1}) == ("", 0.1)
+    assert best_of_two({"one-skill": 0.1, "one-vs-rest": 0.2, "auto": 0.0})[1] == 0.1
 
 
 def test_one_value_has_no_standard_error() -> None:
@@ -223,8 +219,8 @@ def test_one_value_has_no_standard_error() -> None:
 
 def test_the_hub_has_every_skill_as_often() -> None:
     plan = Plan(Path(), frozenset())
-    drawn = np.array([rank_one_graphs.skills_of(plan, assignment) for assignment in range(22)])
+    drawn = np.array([graph_trials.skills_of(plan, assignment) for assignment in range(22)])
     for skills in drawn:
-        np.testing.assert_array_equal(np.sort(skills)[::-1], rank_one_graphs.SKILLS)
+        np.testing.assert_array_equal(np.sort(skills)[::-1], graph_trials.SKILLS)
     np.testing.assert_array_equal(drawn[:11, 0], drawn[11:, 0])
     assert (drawn[:11, 1:] != drawn[11:, 1:]).any()

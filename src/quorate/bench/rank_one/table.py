@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from quorate import metrics
-from quorate.bench.experiment import Cell, Claim, Plan, Table, compared
+from quorate.bench.experiment import Cell, Claim, Plan, Report, Table, compared
 from quorate.bench.judging import Known, fitted, known
-from quorate.bench.rank_one_contestants import CONTESTANTS, METHODS
-from quorate.bench.rank_one_readings import MARGINS, WEIGHTS, error_by_reading
+from quorate.bench.rank_one.contestants import CONTESTANTS, METHODS
+from quorate.bench.rank_one.readings import MARGINS, WEIGHTS, error_by_reading
 from quorate.engines.threads import Threads
 from quorate.fit import fit
 from quorate.labels import Labels
@@ -114,6 +114,11 @@ def _one_vs_rest(labels: Labels, one: int) -> Labels:
 Found = Mapping[str, Any]  # what `measured` found, by data set
 
 
+def report(plan: Plan, found: Mapping[str, Any]) -> Report:
+    ours = gathered(plan, found)
+    return Report(tables(ours), (), claims(ours), remarks(ours))
+
+
 def gathered(plan: Plan, found: Mapping[str, Any]) -> Found:
     return {cell.arguments["name"]: found[cell.key] for cell in cells(plan)}
 
@@ -141,17 +146,14 @@ def _headline(measured: Mapping[str, Any], method: str) -> tuple[str, float]:
 
 
 def beside(name: str, method: str, ours: float) -> dict[str, Any]:
-    """Ours and the paper's figure, and their difference: none where the digits that the paper
-    printed are those of ours.
+    """Ours and the paper's figure, and their difference.
 
     Examples:
         >>> beside("rte", "IWMV", 0.0713)
         {'paper': 0.08, 'ours': 0.0713, 'difference': -0.0087}
     """
-    printed = PUBLISHED.get(name, PUBLISHED["dog"])[METHODS.index(method)]
-    row = {"paper": float(printed), "ours": ours}
-    (row,) = compared([row], len(printed.partition(".")[2]))
-    return {**row, "difference": row["difference"] and round(ours - float(printed), 4)}
+    published = float(PUBLISHED.get(name, PUBLISHED["dog"])[METHODS.index(method)])
+    return compared([{"paper": published, "ours": ours}], 4)[0]
 
 
 FOUR_DIGITS = dict.fromkeys(("paper", "ours", "difference"), 4)

@@ -1,27 +1,41 @@
-"""What figure 2 of the rank-one paper is said to show, and why ours shows something else."""
+"""Figure 2 of the rank-one paper: what it is said to show, and why ours shows something else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from quorate.bench.experiment import Claim, Plan
-from quorate.bench.graphs import GRAPHS
-from quorate.bench.rank_one_contestants import METHODS, mean_and_error
-from quorate.bench.rank_one_graphs import (
+from quorate.bench.experiment import Claim, Plan, Report
+from quorate.bench.rank_one.contestants import METHODS, mean_and_error
+from quorate.bench.rank_one.graph_trials import (
     DEVIATIONS,
     FEWEST,
     IN_CAPTION,
     MOST,
     VOTINGS,
     Errors,
+    cells,
+    figure,
+    gathered,
     held_deviation,
     of_assignments,
     sizes,
     sizes_beyond,
+    tables,
 )
+from quorate.bench.rank_one.teams import GRAPHS
 from quorate.kernels import Floats
+
+__all__ = ["cells", "report"]
+
+
+def report(plan: Plan, found: Mapping[str, Any]) -> Report:
+    errors = gathered(plan, found)
+    return Report(
+        tables(plan, errors), [figure(plan, errors)], claims(plan, errors), remarks(plan, errors)
+    )
 
 
 def claims(plan: Plan, errors: Errors) -> list[Claim]:

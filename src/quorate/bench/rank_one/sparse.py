@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import metrics
-from quorate.bench.experiment import Cell, Claim, Figure, Panel, Plan, Series, Table
+from quorate.bench.experiment import Cell, Claim, Figure, Panel, Plan, Report, Series, Table
 from quorate.bench.judging import Known, fitted, known, subset
-from quorate.bench.rank_one_contestants import DRAWN, FAR_OFF, METHODS, errors, mean_and_error
+from quorate.bench.rank_one.contestants import DRAWN, FAR_OFF, METHODS, errors, mean_and_error
 from quorate.labels import Labels
 
 DATA_SETS = ("rte", "temp")
@@ -132,6 +132,11 @@ def _delete_edge(
 
 
 Trials = Sequence[Sequence[Mapping[str, Any]]]
+
+
+def report(plan: Plan, found: Mapping[str, Any]) -> Report:
+    trials = gathered(plan, found)
+    return Report(tables(trials), figures(trials), claims(trials), remarks(trials))
 
 
 def gathered(plan: Plan, found: Mapping[str, Any]) -> Mapping[str, Trials]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from quorate import kernels, metrics
 from quorate.bench.experiment import Cell, Figure, Panel, Plan, Series, Table, compared
-from quorate.bench.graphs import GRAPHS, crowd_on
 from quorate.bench.judging import fitted
-from quorate.bench.rank_one_contestants import DRAWN, METHODS, TEN_ROUNDS, errors, mean_and_error
+from quorate.bench.rank_one.contestants import DRAWN, METHODS, TEN_ROUNDS, errors, mean_and_error
+from quorate.bench.rank_one.teams import GRAPHS, crowd_on
 from quorate.kernels import Floats
 from quorate.simulate import Crowd
 
