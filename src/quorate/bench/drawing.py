@@ -151,7 +151,7 @@ def _name_lines(
     needed = 1.25 / letters
     ends = [(_end(axes, series), series["name"]) for series in lines]
     ends.sort()
-    places = _spread([end for end, _ in ends], needed)
+    places = _within_axes(_spread([end for end, _ in ends], needed), needed)
     for (end, name), place in zip(ends, places, strict=True):
         axes.annotate(
             name,
@@ -162,8 +162,29 @@ def _name_lines(
             color=looks[name]["color"],
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": looks[name]["color"], "lw": 0.6},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": looks[name]["color"],
+                "lw": 0.6,
+                "relpos": (0, 0.5),
+                "shrinkA": 1,
+                "shrinkB": 1,
+            },
         )
+
+
+def _within_axes(places: Sequence[float], apart: float) -> list[float]:
+    """The same as far as there is room between 0 and 1, and still so far apart.
+
+    Examples:
+        >>> _within_axes([-0.2, 0.0, 0.9], 0.2)
+        [0.0, 0.2, 0.9]
+    """
+    last = len(places) - 1
+    return [
+        min(max(place, i * apart), max(1 - (last - i) * apart, i * apart))
+        for i, place in enumerate(places)
+    ]
 
 
 def _end(axes: Axes, series: Mapping[str, Any]) -> float:
