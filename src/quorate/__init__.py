@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from quorate.aggregate import aggregate
+    from quorate.assign import Assignment, next_tasks
     from quorate.compare import Comparison, compare
     from quorate.diagnose import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
@@ -49,6 +50,7 @@ __version__ = "0.1.0"
 
 # Where each name lives; imported when first used, so that `import quorate` costs nothing.
 _HOMES = {
+    "Assignment": "quorate.assign",
     "aggregate": "quorate.aggregate",
     "Codebook": "quorate.labels",
     "Comparison": "quorate.compare",
@@ -79,12 +81,14 @@ _HOMES = {
     "fit": "quorate.fit",
     "load": "quorate.result",
     "methods": "quorate.models",
+    "next_tasks": "quorate.assign",
     "read_votes": "quorate.io",
     "simulate": "quorate.simulate",
     "weigh_features": "quorate.heldout",
 }
 
 __all__ = [
+    "Assignment",
     "Codebook",
     "Comparison",
     "DataError",
@@ -116,6 +120,7 @@ __all__ = [
     "fit",
     "load",
     "methods",
+    "next_tasks",
     "read_votes",
     "simulate",
     "weigh_features",
