@@ -13,6 +13,7 @@ EXPERIMENTS = {
     "fast-ds": "quorate.bench.fast_ds",
     "experts": "quorate.bench.experts",
     "rank-one": "quorate.bench.rank_one",
+    "adaptive": "quorate.bench.adaptive",
     "field": "quorate.bench.field",
 }
 
