@@ -439,6 +439,71 @@ def demo(tasks: int, seed: int, output: str | None) -> None:
 
 
 @main.command()
+@click.argument("votes")
+@click.option("--budget", type=float, help="How much to spend, in units of cost: so many votes.")
+@click.option(
+    "--policy",
+    type=click.Choice(["gain", "forest", "entropy", "random"]),
+    help="What ranks the tasks. [default: gain]",
+)
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where the assignments go; - is standard output."
+)
+@click.option("-m", "--method", help="What says what is believed so far. [default: one-coin]")
+@click.option(
+    "--workers",
+    type=click.Choice(["uniform", "best"]),
+    help="Who is asked: anyone, or the best for the task. [default: uniform]",
+)
+@click.option("--tasks", metavar="FILE", help="Tasks that may have no vote yet: a table of task.")
+@click.option(
+    "--available", metavar="FILE", help="Who can be asked: a table of worker, and cost, capacity."
+)
+@click.option("--cost", type=float, help="Cost of a vote, unless the table says. [default: 1]")
+@click.option("--capacity", type=float, help="Most votes of a worker. [default: no limit]")
+@click.option("--confidence", type=float, help="Leave labels alone that are so sure.")
+@click.option("--error", type=float, help="Stop when the expected error is down to this.")
+@click.option("--seed", type=click.IntRange(min=0), help="For whatever is random. [default: 0]")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
+@reading_options
+def assign(
+    votes: str,
+    output: str | None,
+    tasks: str | None,
+    available: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Say which worker to ask about which task next, and what that is expected to buy."""
+    from quorate.assign import next_tasks
+    from quorate.assign.tables import read_tasks, read_workers
+    from quorate.io import Outputs, output_format
+    from quorate.report import show_assignment
+
+    if output not in (None, "-"):
+        output_format(str(output))
+    given = _given(options)
+    if tasks is not None:
+        given["tasks"] = read_tasks(tasks)
+    if available is not None:
+        given |= read_workers(available, given.get("cost"), given.get("capacity"))
+    assignment = next_tasks(votes, **given)
+    if output is not None:
+        with Outputs() as outputs:
+            outputs.table(assignment.frame, output)
+    to_stdout = output == "-"
+    if as_json:
+        _print_json(assignment.as_dict(), to_stderr=to_stdout)
+        return
+    show_assignment(assignment.as_dict(), _console(to_stderr=to_stdout))
+    if output is None:
+        click.echo("\nThe assignments themselves: -o next.csv, or -o - for standard output.")
+
+
+@main.command()
 @click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...")
 @click.option("--list", "list_them", is_flag=True, help="Name the experiments.")
 @click.option(

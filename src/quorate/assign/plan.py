@@ -23,6 +23,8 @@ from quorate.result import Result
 POLICIES = ("gain", "forest", "entropy", "random")
 # A worker counts as the crowd's average until that many labels speak for themselves.
 CROWD = 5.0
+# A gain in expected error that is as good as none.
+NOTHING = 1e-6
 # Where the curve of what votes buy is looked at, in shares of the budget.
 LOOKED_AT = (0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 
@@ -115,7 +117,8 @@ def next_tasks(
     `policy` ranks the tasks: ``"gain"`` by how much a further vote lowers the expected error,
     ``"forest"`` by the chance that the label is wrong, as a random forest sees it that was trained
     on crowds made up on the same graph, ``"entropy"`` by how open the belief is, or ``"random"``.
-    No task gets a second vote before every other has got one. `workers` get them ``"uniform"`` by
+    No task gets a second vote before every other that votes may change has got one. `workers` get
+    them ``"uniform"`` by
     chance or each task the ``"best"`` for it; never one who has answered it. `available` are those
     who can be asked (a new name counts as the crowd's average; by default everyone who voted),
     `cost` and `capacity` are of a vote and of how many each can take: one number, or one for each
@@ -125,7 +128,7 @@ def next_tasks(
     `confidence`, or when the expected share of wrong labels is down to `error`.
 
     `method` with its `options` says what is believed so far; one-coin has, if none is given, a beta
-    prior on its accuracies, so that few labels do not make it too sure.
+    prior on its accuracies, from chance upwards, so that few labels do not mislead it.
 
     Examples:
         >>> votes = [("t1", "ann", 1), ("t1", "bob", 1), ("t2", "ann", 1), ("t2", "bob", 0),
@@ -149,8 +152,8 @@ def next_tasks(
         missing=missing,
     )
     read = _with_tasks(read, tasks)
-    if method == "one-coin":
-        options = {"beta": (4.0, 2.0), **options}
+    if method == "one-coin" and "beta" not in options:
+        options = {"beta": (4.0, 2.0), "low": 1 / max(read.labels.n_classes, 2), **options}
     result = aggregate(read, method=method, threads=threads, **options)
     situation = situated(result, read.labels)
     risk = 1 - situation.confidence
@@ -161,7 +164,7 @@ def next_tasks(
         risk = grown.risks(result, read.labels, skills, shares, Threads(threads))
     score = scores(policy, situation, risk, np.random.default_rng(seed))
     pool = _pool(read, situation, available, cost, capacity)
-    asked = _Asking(situation, score, pool, workers, np.random.default_rng([seed, 1]))
+    asked = _Asking(situation, policy, score, pool, workers, np.random.default_rng([seed, 1]))
     asked.ask(budget, confidence, error)
     return Assignment(
         frame=_frame(asked, risk, read.codebook, pool),
@@ -210,7 +213,7 @@ def scores(policy: str, situation: Situation, risk: Floats, random: np.random.Ge
     if policy == "entropy":
         return entropy + 1e-9 * chance
     if policy == "forest":
-        return risk + 1e-9 * chance
+        return risk + 1e-10 * chance
     # Where no vote that is looked ahead to could change the answer, the more open task comes first.
     return worth(situation.ahead) + 1e-6 * entropy + 1e-9 * chance
 
@@ -231,12 +234,13 @@ class _Asking:
     def __init__(
         self,
         situation: Situation,
+        policy: str,
         score: Floats,
         pool: Pool,
         workers: str,
         random: np.random.Generator,
     ) -> None:
-        self.situation, self.score, self.pool = situation, score, pool
+        self.situation, self.policy, self.score, self.pool = situation, policy, score, pool
         self.workers, self.random = workers, random
         self.asked: list[tuple[int, int]] = []  # task, place in the pool
         self.given: dict[int, set[int]] = {}
@@ -249,13 +253,13 @@ class _Asking:
         return self._total / len(self.score)
 
     def ask(self, budget: float | None, confidence: float | None, error: float | None) -> None:
-        eligible = self._eligible(confidence)
+        eligible = self.eligible(confidence)
         if not eligible.any():
             self.reason = f"every label has a confidence of {confidence} or more"
             return
         left = np.inf if budget is None else float(budget)
         stuck: set[int] = set()
-        for task in self._in_turn(eligible, left, budget is None and error is None):
+        for task in self._in_turn(eligible, budget, error):
             if error is not None and self.error <= error:
                 self.reason = f"the expected error is down to {error}"
                 return
@@ -275,18 +279,28 @@ class _Asking:
             self.reason = f"the expected error is down to {error}"
         elif budget is None and error is None:
             self.reason = f"every label below a confidence of {confidence} gets a vote"
+        elif budget is None and len(stuck) < int(eligible.sum()):
+            self.reason = "no further ahead can be seen: look again when they are in"
         else:
             self.reason = "nobody is left to ask"
 
-    def _eligible(self, confidence: float | None) -> Any:
-        if confidence is None:
-            return np.ones(len(self.score), dtype=bool)
-        return self.situation.confidence < confidence
+    def eligible(self, confidence: float | None) -> Any:
+        """The tasks that may get votes: not sure enough yet, and for the gain, if there are such,
+        those that votes may change."""
+        if confidence is not None:
+            unsure: Any = self.situation.confidence < confidence
+            return unsure
+        open_to_change = worth(self.situation.ahead) > NOTHING
+        if self.policy == "gain" and open_to_change.any():
+            return open_to_change
+        return np.ones(len(self.score), dtype=bool)
 
-    def _in_turn(self, eligible: Any, left: float, once: bool) -> Iterable[int]:
-        """By rank, again and again as long as there is something to spend."""
+    def _in_turn(self, eligible: Any, budget: float | None, error: float | None) -> Iterable[int]:
+        """By rank, again and again: as long as there is something to spend, as far as can be
+        foreseen, or once."""
         order = ranked(self.score, eligible, int(eligible.sum())).tolist()
-        rounds = 1 if once else len(self.pool.workers)
+        foreseen = self.situation.ahead.shape[1] - 1
+        rounds = len(self.pool.workers) if budget is not None else 1 if error is None else foreseen
         for _ in range(rounds):
             yield from order
 
@@ -411,7 +425,7 @@ def _curve(
     situation: Situation, score: Floats, asked: _Asking, confidence: float | None
 ) -> pl.DataFrame:
     """What other budgets would buy, if there were always someone to ask at the mean cost."""
-    eligible = asked._eligible(confidence)
+    eligible = asked.eligible(confidence)
     whole = max(len(asked.asked), 1)
     ahead, last = situation.ahead, situation.ahead.shape[1] - 1
     rows = []

@@ -1,5 +1,6 @@
 """What was found as a dictionary, and that dictionary on a terminal."""
 
+from quorate.report.assignment import show_assignment
 from quorate.report.comparison import show_comparison
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
@@ -9,6 +10,7 @@ from quorate.report.terminal import show
 
 __all__ = [
     "show",
+    "show_assignment",
     "show_comparison",
     "show_data_sets",
     "show_diagnosis",
