@@ -27,6 +27,8 @@ from quorate.result import Result
 BINS = np.linspace(0, 1, 11)
 # A crowd is made up on so many tasks at most.
 MOST_TASKS = 20_000
+# A tree learns from so many tasks at most.
+MOST_SEEN = 20_000
 
 # Draws the accuracies of so many workers.
 Skills = Callable[[np.random.Generator, int], Floats]
@@ -64,9 +66,11 @@ class Forest:
             found = fit(result.model, made_up, engine=engine)
             seen.append(features(found, made_up))
             wrong.append(found.answers != truth)
+        n_seen = sum(map(len, wrong))
         forest = RandomForestClassifier(
             self.trees,
             min_samples_leaf=self.smallest_leaf,
+            max_samples=min(n_seen, MOST_SEEN),
             random_state=int(random.integers(2**31)),
             n_jobs=None if engine is None else engine.n_threads,
         )
