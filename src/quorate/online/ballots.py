@@ -130,10 +130,14 @@ class Ballots:
             places.append(place)
             owners.append(owner)
             place = self._earlier.values[place]
-        all_places, all_owners = np.concatenate(places), np.concatenate(owners)
-        order = np.lexsort((all_places, all_owners))
-        counts = np.bincount(all_owners, minlength=len(tasks))
-        return all_places[order], np.concatenate([[0], counts.cumsum()])
+        counts = np.zeros(len(tasks), dtype=np.int64)
+        for owner in owners:
+            counts[owner] += 1
+        indptr = np.concatenate([[0], counts.cumsum()])
+        found = np.empty(indptr[-1], dtype=np.int64)
+        for back, (place, owner) in enumerate(zip(places, owners, strict=True), start=1):
+            found[indptr[owner + 1] - back] = place
+        return found, indptr
 
     def weight(self, place: int) -> float:
         """How much a vote counts now."""

@@ -238,10 +238,10 @@ class State:
     def _block(self, tasks: Codes) -> tuple[Places, Labels, Codes]:
         """Where the tasks' votes stand, and the votes as labels of workers numbered afresh."""
         places, indptr = self.ballots.of_tasks(tasks)
-        workers, worker = np.unique(self.ballots.worker.values[places], return_inverse=True)
+        workers, worker = _numbered(self.ballots.worker.values[places], self.ballots.n_workers)
         block = Labels(
             indptr.astype(np.int32),
-            worker.astype(np.int32),
+            worker,
             self.ballots.label.values[places],
             len(workers),
             self.n_classes,
@@ -274,6 +274,23 @@ class State:
     def _add_to_classes(self, change: Floats) -> None:
         for i, difference in enumerate(change.sum(axis=0).tolist()):
             self.classes[i] += difference
+
+
+def _numbered(codes: Codes, n: int) -> tuple[Codes, Codes]:
+    """The codes that occur, of n, and the codes as places among them.
+
+    Examples:
+        >>> _numbered(np.array([7, 2, 7], dtype=np.int32), 9)
+        (array([2, 7], dtype=int32), array([1, 0, 1], dtype=int32))
+    """
+    if n > 4 * len(codes):  # then sorting is cheaper than going through all
+        present, place = np.unique(codes, return_inverse=True)
+        return present, place.astype(np.int32)
+    occurs = np.zeros(n, dtype=bool)
+    occurs[codes] = True
+    number = occurs.cumsum(dtype=np.int32)
+    number -= 1
+    return np.flatnonzero(occurs).astype(np.int32), number[codes]
 
 
 def _shares(votes: Sequence[Said], n_classes: int) -> list[float]:
