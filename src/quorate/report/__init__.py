@@ -1,6 +1,7 @@
 """What was found as a dictionary, and that dictionary on a terminal."""
 
 from quorate.report.comparison import show_comparison
+from quorate.report.crowd import show_crowd
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
 from quorate.report.experiment import show_experiment
@@ -10,6 +11,7 @@ from quorate.report.terminal import show
 __all__ = [
     "show",
     "show_comparison",
+    "show_crowd",
     "show_data_sets",
     "show_diagnosis",
     "show_experiment",
