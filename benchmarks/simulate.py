@@ -16,7 +16,7 @@ from typing import Any
 
 from race import PeakMemory
 
-import quorate
+from quorate import simulate
 
 SIZE: dict[str, Any] = {"workers": 1_000, "n_tasks": 2_000_000, "n_classes": 4}
 CROWDS: dict[str, dict[str, Any]] = {
@@ -41,7 +41,7 @@ CROWDS: dict[str, dict[str, Any]] = {
 def run(name: str) -> dict[str, float]:
     began = time.perf_counter()
     with PeakMemory() as memory:
-        crowd = quorate.simulate(**SIZE, **CROWDS[name])
+        crowd = simulate(**SIZE, **CROWDS[name])
         seconds = time.perf_counter() - began
     return {"seconds": seconds, "memory": memory.bytes, "labels": crowd.labels.n_labels}
 

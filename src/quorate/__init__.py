@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from quorate.multilabel import Multilabel
     from quorate.online import Online
     from quorate.result import Result, load
-    from quorate.simulate import simulate
+    from quorate.simulate import Crowd, simulate
 
 __version__ = "0.1.0"
 
@@ -52,6 +52,7 @@ _HOMES = {
     "aggregate": "quorate.aggregate",
     "Codebook": "quorate.labels",
     "Comparison": "quorate.compare",
+    "Crowd": "quorate.simulate",
     "DataError": "quorate.errors",
     "DawidSkene": "quorate.models",
     "Diagnosis": "quorate.diagnose",
@@ -87,6 +88,7 @@ _HOMES = {
 __all__ = [
     "Codebook",
     "Comparison",
+    "Crowd",
     "DataError",
     "DawidSkene",
     "Diagnosis",
