@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import DataError, UsageError
+from quorate.errors import DataError, UsageError, require_number
 from quorate.kernels import Codes, Floats
 from quorate.labels import LARGEST_CODE
 
@@ -137,7 +137,8 @@ def _skewed(
 ) -> Codes:
     """One worker after the other, each by its weight among those who are left; the weight of the
     i-th worker is i to the power of -skew."""
-    if not 0 <= skew <= 10:
+    require_number("skew", skew, at_least=0)
+    if skew > 10:
         raise UsageError(f"skew must be a number from 0 to 10, not {skew!r}.")
     weight = np.arange(1, n_workers + 1, dtype=float) ** -skew
     weight /= weight.sum()

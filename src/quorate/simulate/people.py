@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,13 +56,13 @@ class Skills:
 
     def __post_init__(self) -> None:
         require_choice("kind", self.kind, SKILLS)
-        if not 0 <= self.low < self.high <= 1:
-            raise UsageError(
-                f"low and high must be 0 <= low < high <= 1, not {self.low} and {self.high}."
-            )
+        for name in ("low", "high"):
+            require_share(name, getattr(self, name))
+        if not self.low < self.high:
+            raise UsageError(f"low must be less than high, not {self.low} and {self.high}.")
         for name, first in (("beta", 1e-6), ("ability_prior", -1e6), ("easiness_prior", -1e6)):
             pair = getattr(self, name)
-            if len(pair) != 2:
+            if not (isinstance(pair, Sequence) and len(pair) == 2):
                 raise UsageError(f"{name} is two numbers, not {pair!r}.")
             require_number(name, pair[0], at_least=first)
             require_number(name, pair[1], at_least=1e-6 if name == "beta" else 0)
@@ -113,8 +113,10 @@ class Conduct:
     tiring: float | None
 
     def __post_init__(self) -> None:
-        for name in ("spammers", "inverted", "correlation"):
-            require_share(name, getattr(self, name) or 0)
+        for name in ("spammers", "inverted"):
+            require_share(name, getattr(self, name))
+        if self.correlation is not None:
+            require_share("correlation", self.correlation)
         for name in ("colluders", "groups"):
             require_whole(name, getattr(self, name), at_least=0)
         if self.spammers + self.inverted > 1:
@@ -124,10 +126,12 @@ class Conduct:
             )
         if self.colluders == 1:
             raise UsageError("colluders are 0, or at least 2: one alone shares with nobody.")
-        if self.correlation and not self.groups:
+        if self.correlation is not None and not self.groups:
             raise UsageError("correlation is of judges in groups: say how many groups there are.")
-        if self.tiring is not None and not self.tiring > 0:
-            raise UsageError(f"tiring must be a number of votes above 0, not {self.tiring!r}.")
+        if self.tiring is not None:
+            require_number("tiring", self.tiring, at_least=0)
+            if self.tiring == 0:
+                raise UsageError("tiring must be a number of votes above 0, not 0.")
 
     @property
     def share_in_common(self) -> float:
@@ -204,8 +208,8 @@ def draw_people(
         ability[:n_workers][kind == SPAMMER] = np.nan
     else:
         own = skills.matrices(n_workers, ask, streams.skills) if given is None else given[None]
-        turned = kind == INVERTED
-        voices = np.where(turned[:, None, None], np.roll(own, 1, axis=-1), own)
+        voices = own.copy()
+        voices[:, kind == INVERTED] = np.roll(own[:, kind == INVERTED], 1, axis=-1)
         voices[:, kind == COLLUDER] = voices[:, [leader]]
         common = [_means(each, group, conduct.groups) for each in voices]
         voices = np.concatenate([voices, common], axis=1)
