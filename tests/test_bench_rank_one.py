@@ -16,8 +16,9 @@ from quorate.bench.judging import Known, known
 from quorate.bench.rank_one import graph_trials, sparse
 from quorate.bench.rank_one.contestants import METHODS, mean_and_error
 from quorate.bench.rank_one.table import DATA_SETS, best_of_two
-from quorate.bench.rank_one.teams import GRAPHS, crowd_on, teams_of
+from quorate.bench.rank_one.teams import GRAPHS, crowd_on
 from quorate.labels import Codebook
+from quorate.simulate.assignment import teams_of
 
 EVERY_SET = frozenset(DATA_SETS)
 

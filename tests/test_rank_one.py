@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from tests.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import EigenRatio, GhoshSVD, Labels, RankOne, Result, fit, metrics
+from quorate.bench.rank_one.teams import crowd_on
 from quorate.model import Model
 from quorate.models.rank_one import VARIANTS
 
@@ -68,25 +68,9 @@ def mean_error(graph: str, n_tasks: int, runs: int = 100, model: Model = QUICK) 
     for seed in range(runs):
         random = np.random.default_rng(seed)
         skill = random.permutation(np.linspace(0.8, -0.3, 11))
-        labels, truth = crowd_on(graph, n_tasks, skill, random)
-        errors.append(metrics.error(fit(model, labels).posterior, truth))
+        crowd = crowd_on(graph, n_tasks, skill, random)
+        errors.append(metrics.error(fit(model, crowd.labels).posterior, crowd.truth))
     return float(np.mean(errors))
-
-
-def crowd_on(
-    graph: str, n_tasks: int, skill: Any, random: np.random.Generator
-) -> tuple[Labels, Any]:
-    groups = {
-        "clique": [range(11)],
-        "star": [*((0, i) for i in range(1, 11)), (1, 2)],
-        "ring": [(i, (i + 1) % 11) for i in range(11)],
-    }[graph]
-    worker = np.array([groups[t % len(groups)] for t in range(n_tasks)])
-    truth = random.integers(2, size=n_tasks)
-    right = random.random(worker.shape) < (1 + skill[worker]) / 2
-    label = np.where(right, truth[:, None], 1 - truth[:, None])
-    task = np.repeat(np.arange(n_tasks), worker.shape[1])
-    return Labels.from_codes(task, worker.ravel(), label.ravel(), n_workers=11, n_classes=2), truth
 
 
 def test_each_component_has_its_own_sign() -> None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from quorate.multilabel import Multilabel
     from quorate.online import Online
     from quorate.result import Result, load
-    from quorate.simulate import simulate
+    from quorate.simulate import Crowd, simulate
 
 __version__ = "0.1.0"
 
@@ -54,6 +54,7 @@ _HOMES = {
     "aggregate": "quorate.aggregate",
     "Codebook": "quorate.labels",
     "Comparison": "quorate.compare",
+    "Crowd": "quorate.simulate",
     "DataError": "quorate.errors",
     "DawidSkene": "quorate.models",
     "Diagnosis": "quorate.diagnose",
@@ -91,6 +92,7 @@ __all__ = [
     "Assignment",
     "Codebook",
     "Comparison",
+    "Crowd",
     "DataError",
     "DawidSkene",
     "Diagnosis",

@@ -426,6 +426,85 @@ def get(
 
 
 @main.command()
+@click.option("-o", "--output", metavar="FILE", help="Where the votes go; - is standard output.")
+@click.option("--gold", metavar="FILE", help="Where the truth goes: task and label.")
+@click.option("--workers-table", metavar="FILE", help="Where what is known of the workers goes.")
+@click.option("--features", metavar="FILE", help="Where the tasks' features go: task and feature.")
+@click.option("--tasks", "n_tasks", type=int, help="How many tasks. [default: 1000]")
+@click.option("--workers", type=int, help="How many workers. [default: 50]")
+@click.option("--classes", "n_classes", type=int, help="How many classes. [default: 2]")
+@click.option("--labels-per-task", type=int, help="Workers on each task. [default: 5]")
+@click.option(
+    "--kind",
+    metavar="NAME",
+    help="What workers know: one-coin (the default), confusion or glad.",
+)
+@click.option("--beta", metavar="A,B", help="Their accuracies are Beta(A, B). [default: 4,2]")
+@click.option("--low", type=float, help="Least accuracy: the beta is shifted. [default: 0]")
+@click.option("--high", type=float, help="Greatest accuracy. [default: 1]")
+@click.option("--ability-prior", metavar="MEAN,SD", help="GLAD's abilities. [default: 1,1]")
+@click.option("--easiness-prior", metavar="MEAN,SD", help="GLAD's log easiness. [default: 1,1]")
+@click.option("--prior", metavar="SHARES", help="Class shares such as 0.7,0.3. [default: even]")
+@click.option(
+    "--several", type=float, help="Several right answers: how likely each class is right."
+)
+@click.option(
+    "--assignment",
+    metavar="NAME|FILE",
+    help="Who labels what: random (the default), regular, skewed, clique, star, ring, or a table"
+    " of task and worker.",
+)
+@click.option("--skew", type=float, help="How far skewed goes. [default: 1]")
+@click.option("--spammers", type=float, help="Share of workers who answer whatever the truth.")
+@click.option("--inverted", type=float, help="Share of workers who say the next class.")
+@click.option("--colluders", type=int, help="How many workers give one shared answer.")
+@click.option("--groups", type=int, help="How many groups of judges with correlated errors.")
+@click.option(
+    "--correlation", type=float, help="How often a judge gives its group's answer. [default: 0.5]"
+)
+@click.option("--tiring", type=float, help="Votes after which half the answers are guesses.")
+@click.option("--n-features", type=int, help="How many binary features tasks have. [default: 0]")
+@click.option("--seed", type=int, help="Another crowd. [default: 0]")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
+def simulate(
+    output: str | None,
+    gold: str | None,
+    workers_table: str | None,
+    features: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Draw a crowd whose truth is known: its votes, and all that is behind them."""
+    from quorate.io import Outputs, output_format
+    from quorate.report import show_crowd
+    from quorate.simulate import simulate as run
+
+    tables = {"votes": output, "gold": gold, "workers": workers_table, "features": features}
+    for path in tables.values():
+        if path not in (None, "-"):
+            output_format(str(path))
+    given = _given(options)
+    for pair in {"beta", "ability_prior", "easiness_prior"} & given.keys():
+        given[pair] = _two_numbers(pair, given[pair])
+    if "prior" in given:
+        given["prior"] = given["prior"].split(",")
+    if features is not None and not given.get("n_features"):
+        raise UsageError("There are no features to write: say how many with --n-features.")
+    crowd = run(**given)
+    with Outputs() as outputs:
+        for name, path in tables.items():
+            if path is not None:
+                outputs.table(getattr(crowd, name), path)
+    to_stdout = "-" in tables.values()
+    if as_json:
+        _print_json(crowd.as_dict(), to_stderr=to_stdout)
+        return
+    show_crowd(crowd.as_dict(), _console(to_stderr=to_stdout))
+    if output is None:
+        click.echo("\nThe votes themselves: -o votes.csv, or -o - for standard output.")
+
+
+@main.command()
 @click.option("--tasks", type=click.IntRange(min=1), default=1000, show_default=True, help="Tasks.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another crowd."

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from quorate import metrics
 from quorate.engines.threads import Threads
@@ -182,12 +183,15 @@ class Online:
         for row in rows:
             if len(row) != 3:
                 raise DataError(f"A vote is a task, a worker and a label, not {shown(row)}.")
-        if len(rows) > 1 and any(row[0] != rows[0][0] for row in rows):
-            return self._answers(*self._count_many(list(zip(*rows, strict=True))))
         columns = list(zip(*rows, strict=True))
         found = self._look_up(columns)
         self._record("add", *rows)
         tasks, workers, labels = self._coded(columns, found)
+        if len(rows) > 1 and any(task != tasks[0] for task in tasks):
+            coded = (np.array(codes, dtype=np.int32) for codes in (tasks, workers, labels))
+            answers = self._state.add_table(*coded)
+            self._steps.append(len(rows))
+            return self._answers(*answers)
         belief = self._state.add(tasks[0], list(zip(workers, labels, strict=True)))
         self._steps.append(len(rows))
         return [self._answer(tasks[0], belief)]
@@ -202,15 +206,24 @@ class Online:
             )
         if not len(frame):
             return table.kind.give(self._table(np.empty(0, np.int32), np.empty((0, 1))))
-        columns = [frame[role].to_list() for role in ROLES]
-        return table.kind.give(self._table(*self._count_many(columns)))
+        if frame["task"].n_unique() == 1:
+            (answer,) = self._add_rows(frame.rows())
+            return table.kind.give(pl.DataFrame([answer._asdict()]))
+        return table.kind.give(self._table(*self._count_table(frame)))
 
-    def _count_many(self, columns: Sequence[Sequence[Any]]) -> tuple[Any, Floats]:
+    def _count_table(self, frame: pl.DataFrame) -> tuple[Codes, Floats]:
+        """A name that occurs often is looked up once."""
+        unique = [frame[role].unique(maintain_order=True) for role in ROLES]
+        columns = [names.to_list() for names in unique]
         found = self._look_up(columns)
-        self._record("add", *zip(*columns, strict=True))
-        coded = self._coded(columns, found)
-        answers = self._state.add_table(*(np.array(codes, dtype=np.int32) for codes in coded))
-        self._steps.append(len(columns[0]))
+        if self._kept is not None or self._closed:
+            self._record("add", *frame.iter_rows())
+        coded = [
+            frame[role].replace_strict(names, codes, return_dtype=pl.Int32).to_numpy()
+            for role, names, codes in zip(ROLES, unique, self._coded(columns, found), strict=True)
+        ]
+        answers = self._state.add_table(*coded)
+        self._steps.append(len(frame))
         return answers
 
     def _look_up(self, columns: Sequence[Sequence[Any]]) -> list[list[int]]:
@@ -409,8 +422,6 @@ class Online:
             self.settle()
 
     def _codebook(self) -> Codebook:
-        import polars as pl
-
         return Codebook(*(pl.Series(role, self._names[role].names) for role in ROLES))
 
     def _answer(self, task: int, belief: Sequence[float]) -> Answer:
@@ -423,8 +434,6 @@ class Online:
         return [self._answer(t, p) for t, p in zip(tasks.tolist(), posterior.tolist(), strict=True)]
 
     def _table(self, tasks: Codes, posterior: Floats) -> Any:
-        import polars as pl
-
         best = self._state.choose_all(tasks, posterior)
         confidence = np.take_along_axis(posterior, best[:, None], axis=1)[:, 0]
         names, classes = self._names["task"].names, self._names["label"].names

@@ -2,6 +2,7 @@
 
 from quorate.report.assignment import show_assignment
 from quorate.report.comparison import show_comparison
+from quorate.report.crowd import show_crowd
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
 from quorate.report.experiment import show_experiment
@@ -12,6 +13,7 @@ __all__ = [
     "show",
     "show_assignment",
     "show_comparison",
+    "show_crowd",
     "show_data_sets",
     "show_diagnosis",
     "show_experiment",

@@ -10,23 +10,9 @@ from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.models.one_coin import one_coin_confusion
 from quorate.simulate import Crowd
+from quorate.simulate.assignment import teams_of
 
-GRAPHS = ("clique", "star", "ring")
-
-
-def teams_of(graph: str, n_workers: int) -> list[tuple[int, ...]]:
-    """Those who share a task: on the clique all, else the two workers of an edge. The star has one
-    edge between its leaves, which makes an odd cycle.
-
-    Examples:
-        >>> teams_of("star", 4)
-        [(0, 1), (0, 2), (0, 3), (1, 2)]
-    """
-    if graph == "clique":
-        return [tuple(range(n_workers))]
-    if graph == "star":
-        return [*((0, i) for i in range(1, n_workers)), (1, 2)]
-    return [(i, (i + 1) % n_workers) for i in range(n_workers)]
+GRAPHS = ("clique", "star", "ring")  # their order tells the seeds of the trials
 
 
 def crowd_on(
