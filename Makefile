@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
 
 test: lint
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 	$(BIN)/zensical build --strict
 
 lint: $(VENV)/.installed-dev
