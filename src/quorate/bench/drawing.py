@@ -122,6 +122,7 @@ def _draw_panel(axes: Axes, panel: Mapping[str, Any], looks: Mapping[str, dict[s
             _tick_logarithmically(axis)
     if panel["x_scale"] == "linear" and all(x == int(x) for x in _all_x(panel)):
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+        axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_title(panel["title"], loc="left")
     axes.set_xlabel(panel["x"])
     axes.set_ylabel(panel["y"])
