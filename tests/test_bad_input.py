@@ -352,7 +352,8 @@ def test_a_missing_file() -> None:
 
 def test_a_directory() -> None:
     Path("votes.csv").mkdir()
-    refuse(1, "votes.csv is a directory: name a file.", "votes.csv", "-o", "out/labels.csv")
+    nothing = "votes.csv has no file in it that ends in .csv, .tsv, .jsonl, .ndjson, .parquet."
+    refuse(1, nothing, "votes.csv", "-o", "out/labels.csv")
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may read anything")

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ FORMATS = {
     ".parquet": "parquet",
 }
 COMPRESSED = (".gz", ".zst")
+REMOTE = ("s3", "gs", "gcs", "az", "abfs", "abfss", "hf", "http", "https")
 MISSING = ("", "NaN", "nan")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 START = 4096  # bytes of a file that are looked at before it is read
@@ -189,6 +191,11 @@ def _open(source: Any, roles: Sequence[str], format: str | None, missing: Sequen
 
 def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source:
     data: str | bytes
+    if "://" in path:
+        return _open_remote(path, format, missing)
+    files = _files_of(path)
+    if files is not None:
+        return _open_several(path, files, format, missing)
     if path == "-":
         origin = "Standard input"
         data, head = _read_standard_input()
@@ -210,19 +217,87 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
         return DataError(explain(origin, format, data, error))
 
     source = io.BytesIO(data) if isinstance(data, bytes) else data
+    guard = _panics_unheard if format == "parquet" else nullcontext
+    lazy = _scan(source, format, missing, wild=False)
+    return _open_lazy(lazy, origin, fail, text=format in ("csv", "tsv"), guard=guard)
+
+
+def _scan(source: Any, format: str, missing: Sequence[str], wild: bool) -> pl.LazyFrame:
     if format == "parquet":
-        lazy = pl.scan_parquet(source, glob=False, hive_partitioning=False)
-        return _open_lazy(lazy, origin, fail, guard=_panics_unheard)
+        return pl.scan_parquet(source, glob=wild, hive_partitioning=False)
     if format == "jsonl":
-        return _open_lazy(pl.scan_ndjson(source, infer_schema_length=None), origin, fail)
-    lazy = pl.scan_csv(
+        return pl.scan_ndjson(source, infer_schema_length=None)
+    return pl.scan_csv(
         source,
         separator="\t" if format == "tsv" else ",",
         infer_schema=False,
         null_values=list(missing),
-        glob=False,
+        glob=wild,
     )
-    return _open_lazy(lazy, origin, fail, text=True)
+
+
+def _files_of(path: str) -> list[Path] | None:
+    """The files of a directory (and those below it) or of a name with wildcards; None for one
+    file."""
+    place = Path(path)
+    if place.is_dir():
+        files = [file for file in place.rglob("*") if file.is_file() and _is_input(file, place)]
+        if not files:
+            raise DataError(f"{path} has no file in it that ends in {', '.join(FORMATS)}.")
+        return sorted(files)
+    if any(c in path for c in "*?[") and not place.exists():
+        files = [Path(file) for file in glob(path, recursive=True) if Path(file).is_file()]  # noqa: PTH207
+        if not files:
+            raise DataError(f"There is no file {path}.")
+        return sorted(files)
+    return None
+
+
+def _is_input(file: Path, place: Path) -> bool:
+    """Not what other programs put beside their output, such as _SUCCESS or .part."""
+    hidden = any(part.startswith((".", "_")) for part in file.relative_to(place).parts)
+    return not hidden and format_of(file.name) is not None
+
+
+def _open_several(
+    path: str, files: Sequence[Path], format: str | None, missing: Sequence[str]
+) -> _Source:
+    """One table of the rows of all files, which have the same columns."""
+    parts = [_open_file(str(file), format, missing) for file in files]
+    first = parts[0]
+    for part in parts[1:]:
+        if set(part.names) != set(first.names):
+            raise DataError(
+                f"{part.origin} has the columns {listed(part.names)}, {first.origin} has"
+                f" {listed(first.names)}: only files with the same columns are one table."
+            )
+        if part.text != first.text:
+            raise DataError(f"{part.origin} and {first.origin} are in different formats.")
+
+    def take(wanted: list[str]) -> pl.DataFrame:
+        return pl.concat([part.take(wanted) for part in parts], how="vertical_relaxed")
+
+    return _Source(first.names, take, path, first.text)
+
+
+def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Source:
+    """An object in a store, or several by wildcards, by the reader's own support for it: keys and
+    addresses are where its makers have them, such as AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL."""
+    scheme = path.partition("://")[0]
+    if scheme not in REMOTE:
+        known = ", ".join(f"{name}://" for name in REMOTE)
+        raise UsageError(f"{path} cannot be read: {known} can.")
+    format = format or format_of(path.partition("?")[0])
+    if format is None:
+        raise UsageError(f"The name {path} does not say its format: say it with format (--format).")
+
+    def fail(error: BaseException) -> DataError:
+        if "not found" in str(error).lower():
+            return DataError(f"There is nothing at {path}.")
+        return DataError(f"{path} cannot be read ({reason(error)}).")
+
+    lazy = _scan(path, format, missing, wild=True)
+    return _open_lazy(lazy, path, fail, text=format in ("csv", "tsv"))
 
 
 def _open_lazy(
@@ -266,8 +341,6 @@ def _read_standard_input() -> tuple[bytes, bytes]:
 def _look_into(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
     """The path and the file's first bytes; in place of the path all bytes, where polars would not
     take it as it stands: a pipe, a byte-order mark before JSON, a name with wildcards in it."""
-    if path.is_dir():
-        raise DataError(f"{origin} is a directory: name a file.")
     try:
         with path.open("rb") as file:
             head = file.read(START) if path.is_file() else b""
