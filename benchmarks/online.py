@@ -22,7 +22,7 @@ from quorate import Online
 from quorate.models.one_coin import one_coin_confusion
 from quorate.simulate import simulate
 
-PER_TASK, WORKERS, CLASSES, SINGLES, TABLE = 5, 1_000, 4, 20_000, 100_000
+PER_TASK, WORKERS, CLASSES, SINGLES, TABLE, TABLES = 5, 1_000, 4, 20_000, 100_000, 5
 
 
 def votes_on(n_tasks: int, seed: int) -> pl.DataFrame:
@@ -41,12 +41,10 @@ def votes_on(n_tasks: int, seed: int) -> pl.DataFrame:
 
 
 def measure(method: str, n_tasks: int, directory: str | None) -> dict[str, Any]:
-    votes = votes_on(n_tasks + (SINGLES + TABLE) // PER_TASK, seed=1)
-    history, singles, table = (
-        votes.head(n_tasks * PER_TASK),
-        votes.slice(n_tasks * PER_TASK, SINGLES).rows(),
-        votes.tail(TABLE),
-    )
+    votes = votes_on(n_tasks + (SINGLES + TABLES * TABLE) // PER_TASK, seed=1)
+    history = votes.head(n_tasks * PER_TASK)
+    singles = votes.slice(n_tasks * PER_TASK, SINGLES).rows()
+    tables = list(votes.tail(TABLES * TABLE).iter_slices(TABLE))
     online = Online(method) if directory is None else Online.open(directory, method)
     online.add(history)
     began = time.perf_counter()
@@ -54,8 +52,9 @@ def measure(method: str, n_tasks: int, directory: str | None) -> dict[str, Any]:
         online.add(vote)
     one_by_one = len(singles) / (time.perf_counter() - began)
     began = time.perf_counter()
-    online.add(table)
-    in_tables = len(table) / (time.perf_counter() - began)
+    for table in tables:
+        online.add(table)
+    in_tables = TABLES * TABLE / (time.perf_counter() - began)
     return {
         "method": method,
         "tasks": n_tasks,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 from quorate.errors import DataError
@@ -32,8 +33,7 @@ class Names:
 
     def look_up(self, names: Sequence[Any]) -> list[int]:
         """The codes of names, -1 for a new one; every new one is known to be fit for a code."""
-        get = self._codes.get
-        found = [get(name, -1) for name in names]
+        found = list(map(self._codes.get, names, repeat(-1)))
         if min(found, default=0) < 0:
             for name in {name for name, code in zip(names, found, strict=True) if code < 0}:
                 self._require_fit(name)

@@ -205,26 +205,28 @@ class Online:
                 " or a label: leave them out."
             )
         if not len(frame):
-            return table.kind.give(self._table(np.empty(0, np.int32), np.empty((0, 1))))
-        if frame["task"].n_unique() == 1:
-            (answer,) = self._add_rows(frame.rows())
-            return table.kind.give(pl.DataFrame([answer._asdict()]))
-        return table.kind.give(self._table(*self._count_table(frame)))
+            return table.kind.give(_no_answers(frame))
+        return table.kind.give(self._count_table(frame))
 
-    def _count_table(self, frame: pl.DataFrame) -> tuple[Codes, Floats]:
-        """A name that occurs often is looked up once."""
+    def _count_table(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """A name that occurs often is looked up once; answers are in the tasks' order."""
         unique = [frame[role].unique(maintain_order=True) for role in ROLES]
+        if len(unique[0]) == 1:
+            (answer,) = self._add_rows(frame.rows())
+            return pl.DataFrame([answer._asdict()])
         columns = [names.to_list() for names in unique]
         found = self._look_up(columns)
         if self._kept is not None or self._closed:
             self._record("add", *frame.iter_rows())
-        coded = [
-            frame[role].replace_strict(names, codes, return_dtype=pl.Int32).to_numpy()
-            for role, names, codes in zip(ROLES, unique, self._coded(columns, found), strict=True)
-        ]
-        answers = self._state.add_table(*coded)
+        coded = self._coded(columns, found)
+        codes = [np.array(column, dtype=np.int32) for column in coded]
+        task, worker, label = (
+            of if len(of) == len(frame) else _gathered(frame[role], names, of)
+            for role, names, of in zip(ROLES, unique, codes, strict=True)
+        )
+        tasks, posterior = self._state.add_table(task, worker, label, codes[0])
         self._steps.append(len(frame))
-        return answers
+        return self._table(unique[0], tasks, posterior)
 
     def _look_up(self, columns: Sequence[Sequence[Any]]) -> list[list[int]]:
         """The votes' codes, -1 for a new name. What is wrong with any of the votes is known before
@@ -433,17 +435,23 @@ class Online:
     def _answers(self, tasks: Codes, posterior: Floats) -> list[Answer]:
         return [self._answer(t, p) for t, p in zip(tasks.tolist(), posterior.tolist(), strict=True)]
 
-    def _table(self, tasks: Codes, posterior: Floats) -> Any:
+    def _table(self, names: pl.Series, tasks: Codes, posterior: Floats) -> pl.DataFrame:
         best = self._state.choose_all(tasks, posterior)
         confidence = np.take_along_axis(posterior, best[:, None], axis=1)[:, 0]
-        names, classes = self._names["task"].names, self._names["label"].names
+        classes = pl.Series("label", self._names["label"].names)
         return pl.DataFrame(
-            {
-                "task": pl.Series([names[task] for task in tasks.tolist()]),
-                "label": pl.Series([classes[label] for label in best.tolist()]),
-                "confidence": confidence,
-            }
+            [names.alias("task"), classes.gather(best), pl.Series("confidence", confidence)]
         )
+
+
+def _gathered(column: pl.Series, names: pl.Series, codes: Codes) -> Codes:
+    found: Codes = column.replace_strict(names, codes, return_dtype=pl.Int32).to_numpy()
+    return found
+
+
+def _no_answers(frame: pl.DataFrame) -> pl.DataFrame:
+    empty = frame.head(0).select("task", "label")
+    return empty.with_columns(pl.Series("confidence", [], dtype=pl.Float64))
 
 
 def _model_for(method: str, options: dict[str, Any]) -> EM:

@@ -124,14 +124,17 @@ class State:
 
     # Many tasks, in arrays.
 
-    def add_table(self, task: Codes, worker: Codes, label: Codes) -> tuple[Codes, Floats]:
-        """The votes of a table at once; returns the tasks they are on and what is believed."""
+    def add_table(
+        self, task: Codes, worker: Codes, label: Codes, tasks: Codes | None = None
+    ) -> tuple[Codes, Floats]:
+        """The votes of a table at once; returns the `tasks` they are on (each once, in whatever
+        order they are given) and what is believed."""
         classes, start = self.classes.copy(), self.ballots.n_votes
         self.ballots.extend(task, worker, label)
         if self.ballots.half_life:
             workers, votes = np.unique(worker, return_counts=True)
             self.sums.fade(workers, 2 ** (-votes / self.ballots.half_life)[:, None])
-        tasks = np.unique(task)
+        tasks = np.unique(task) if tasks is None else tasks
         places, block, workers = self._block(tasks)
         weight = self.ballots.weights(places)
         before = self.belief.rows[tasks]
