@@ -11,7 +11,7 @@ import pytest
 
 from quorate.bench import fast_ds
 from quorate.bench.experiment import Plan, Report
-from quorate.bench.fast_ds import offline, several
+from quorate.bench.fast_ds import offline, online, several
 from quorate.bench.fast_ds.contest import (
     LIKELIHOODS,
     PUBLISHED_LOSS,
@@ -200,3 +200,16 @@ def test_simulated_readers_are_better_than_chance() -> None:
     said = chosen.mean(axis=1)
     assert said[truth].mean() == pytest.approx(2 / 3, abs=0.1)
     assert said[~truth].mean() == pytest.approx(1 / 12, abs=0.05)
+
+
+def test_online_on_sp_is_near_the_papers_table_4(data: Path) -> None:
+    """Means over random subsets of the votes, which alone move a figure by half a point."""
+    plan = Plan(data, frozenset(["sp"]))
+    for n in online.ANNOTATORS:
+        runs = [online.online(plan, "fast-dawid-skene", n, trial) for trial in range(8)]
+        whole, arrived = (
+            float(np.mean([run[which] for run in runs])) for which in ("offline", "online")
+        )
+        assert whole == pytest.approx(online.OFFLINE[n], abs=0.6)
+        assert arrived == pytest.approx(online.ONLINE[n], abs=0.6)
+    assert whole - arrived < 0.5

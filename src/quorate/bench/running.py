@@ -15,6 +15,7 @@ from typing import Any
 
 from quorate.bench.experiment import Cell, Experiment, Plan, Report
 from quorate.bench.journal import Journal, fingerprint
+from quorate.engines.threads import cores
 from quorate.errors import QuorateError
 
 # Called with the cost done, the cost of all, and the names of the cells under way.
@@ -64,7 +65,7 @@ def run(
     pieces = {e.name: _pieces(e, plan, data) for e in experiments}
     everything = [piece for name in pieces for piece in pieces[name]]
     waiting = {e.name: e for e in experiments}
-    for _ in _finished(everything, plan, journal, processes or _cores(), progress):
+    for _ in _finished(everything, plan, journal, processes or cores(), progress):
         for name, experiment in list(waiting.items()):
             if all(piece.kept_as in journal for piece in pieces[name]):
                 del waiting[name]
@@ -170,12 +171,6 @@ def _stop(pool: ProcessPoolExecutor) -> None:
         process.terminate()
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def made(plan: Plan, data: Mapping[str, str]) -> dict[str, Any]:
     """With what the results were made: versions, seed and machine."""
     import platform
@@ -192,7 +187,7 @@ def made(plan: Plan, data: Mapping[str, str]) -> dict[str, Any]:
         "versions": versions,
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
-        "cores": _cores(),
+        "cores": cores(),
         "seed": plan.seed,
         "quick": plan.quick,
         "data": dict(data),

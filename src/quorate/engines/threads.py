@@ -23,7 +23,7 @@ class Threads:
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
-        self.n_threads = _cores() if n_threads is None else n_threads
+        self.n_threads = cores() if n_threads is None else n_threads
         require_number("threads", self.n_threads, at_least=1)
         self._pool = ThreadPoolExecutor(self.n_threads)
 
@@ -51,7 +51,8 @@ class Threads:
         return total
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
