@@ -290,6 +290,11 @@ def test_options(arguments: dict[str, Any], sentence: str) -> None:
         Online(**arguments)
 
 
+def test_names_of_two_kinds_at_once() -> None:
+    with pytest.raises(DataError, match="name every task in numbers"):
+        Online().add([("t", "w", 1), (2, "w", 1)])
+
+
 def test_nothing_yet() -> None:
     with pytest.raises(DataError, match="There are no labels"):
         Online().result()

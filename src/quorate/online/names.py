@@ -34,29 +34,29 @@ class Names:
     def look_up(self, names: Sequence[Any]) -> list[int]:
         """The codes of names, -1 for a new one; every new one is known to be fit for a code."""
         found = list(map(self._codes.get, names, repeat(-1)))
-        if min(found, default=0) < 0:
-            for name in {name for name, code in zip(names, found, strict=True) if code < 0}:
-                self._require_fit(name)
+        if -1 in found:
+            new = [names[i] for i, code in enumerate(found) if code < 0]
+            for name in dict.fromkeys(new):
+                self._require_fit(name, like=self.names[0] if self.names else new[0])
         return found
 
     def complete(self, names: Sequence[Any], codes: list[int]) -> None:
         """Give new names codes, in place of the -1 that `look_up` found."""
-        if min(codes, default=0) >= 0:
+        if -1 not in codes:
             return
-        for i, code in enumerate(codes):
-            if code < 0:
-                codes[i] = self._codes.setdefault(names[i], len(self.names))
-                if codes[i] == len(self.names):
-                    self.names.append(names[i])
+        for i in [i for i, code in enumerate(codes) if code < 0]:
+            codes[i] = self._codes.setdefault(names[i], len(self.names))
+            if codes[i] == len(self.names):
+                self.names.append(names[i])
 
-    def _require_fit(self, name: Any) -> None:
+    def _require_fit(self, name: Any, like: Any) -> None:
         if name is None or name != name or name == "":
             raise DataError(f"A vote has no {self.role}.")
         if self.closed:
             known = ", ".join(map(shown, self.names))
             raise DataError(f"There is no {self.role} {shown(name)}: there are {known}.")
-        if self.names and type(name) is not type(self.names[0]):
+        if type(name) is not type(like):
             raise DataError(
-                f"The {self.role} {shown(name)} is not of the kind of {shown(self.names[0])}:"
+                f"The {self.role} {shown(name)} is not of the kind of {shown(like)}:"
                 f" name every {self.role} in numbers, or every one in words."
             )
