@@ -108,7 +108,10 @@ class Ballots:
         earlier[order[same + 1]] = places[order[same]]
         self._earlier.extend(earlier)
         self._latest.values[task] = places  # of several votes on a task the last one stays
-        self._age.extend(self._cast.values[worker] + _rank(worker))
+        if self.half_life is None:
+            self._age.grow(self.n_votes)  # nobody asks
+        else:
+            self._age.extend(self._cast.values[worker] + _rank(worker))
         self._cast.values[:] += np.bincount(worker, minlength=self.n_workers)
 
     def of(self, task: int) -> list[int]:

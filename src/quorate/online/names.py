@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
+import numpy as np
+
 from quorate.errors import DataError
 from quorate.io import shown
+from quorate.kernels import Codes
 
 
 class Names:
@@ -35,19 +38,29 @@ class Names:
         """The codes of names, -1 for a new one; every new one is known to be fit for a code."""
         found = list(map(self._codes.get, names, repeat(-1)))
         if -1 in found:
-            new = [names[i] for i, code in enumerate(found) if code < 0]
-            for name in dict.fromkeys(new):
-                self._require_fit(name, like=self.names[0] if self.names else new[0])
+            self._require_all_fit([names[i] for i, code in enumerate(found) if code < 0])
         return found
 
-    def complete(self, names: Sequence[Any], codes: list[int]) -> None:
-        """Give new names codes, in place of the -1 that `look_up` found."""
-        if -1 not in codes:
-            return
-        for i in [i for i, code in enumerate(codes) if code < 0]:
+    def look_up_many(self, names: Sequence[Any]) -> Codes:
+        """The same as an array."""
+        found = np.fromiter(map(self._codes.get, names, repeat(-1)), np.int32, len(names))
+        self._require_all_fit([names[i] for i in np.flatnonzero(found < 0).tolist()])
+        return found
+
+    def complete(self, names: Sequence[Any], codes: list[int] | Codes) -> None:
+        """Give new names codes, in place of the -1 that looking up found."""
+        if isinstance(codes, np.ndarray):
+            new = np.flatnonzero(codes < 0).tolist()
+        else:
+            new = [i for i, code in enumerate(codes) if code < 0] if -1 in codes else []
+        for i in new:
             codes[i] = self._codes.setdefault(names[i], len(self.names))
             if codes[i] == len(self.names):
                 self.names.append(names[i])
+
+    def _require_all_fit(self, new: Sequence[Any]) -> None:
+        for name in dict.fromkeys(new):
+            self._require_fit(name, like=self.names[0] if self.names else new[0])
 
     def _require_fit(self, name: Any, like: Any) -> None:
         if name is None or name != name or name == "":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -215,11 +215,11 @@ class Online:
             (answer,) = self._add_rows(frame.rows())
             return pl.DataFrame([answer._asdict()])
         columns = [names.to_list() for names in unique]
-        found = self._look_up(columns)
+        codes = [self._names[r].look_up_many(c) for r, c in zip(ROLES, columns, strict=True)]
+        self._require_open(columns[0], codes[0])
         if self._kept is not None or self._closed:
             self._record("add", *frame.iter_rows())
-        coded = self._coded(columns, found)
-        codes = [np.array(column, dtype=np.int32) for column in coded]
+        self._coded(columns, codes)
         task, worker, label = (
             of if len(of) == len(frame) else _gathered(frame[role], names, of)
             for role, names, of in zip(ROLES, unique, codes, strict=True)
@@ -232,18 +232,20 @@ class Online:
         """The votes' codes, -1 for a new name. What is wrong with any of the votes is known before
         one of them is counted."""
         found = [self._names[r].look_up(names) for r, names in zip(ROLES, columns, strict=True)]
+        self._require_open(columns[0], found[0])
+        return found
+
+    def _require_open(self, tasks: Sequence[Any], codes: Iterable[int]) -> None:
+        """A task of a start can get votes if those it has are known."""
         if self._start is not None and self._start_votes is None:
-            for name, code in zip(columns[0], found[0], strict=True):
+            for name, code in zip(tasks, codes, strict=True):
                 if 0 <= code < len(self._start.codebook.tasks):
                     raise DataError(
                         f"Task {shown(name)} is of the start, and its votes are not known:"
                         " give Online the votes that the start was fitted to."
                     )
-        return found
 
-    def _coded(
-        self, columns: Sequence[Sequence[Any]], found: Sequence[list[int]]
-    ) -> Sequence[list[int]]:
+    def _coded(self, columns: Sequence[Sequence[Any]], found: Any) -> Any:
         """New names get codes, and there is room for them."""
         for role, names, codes in zip(ROLES, columns, found, strict=True):
             self._names[role].complete(names, codes)
