@@ -328,6 +328,21 @@ def test_tables_of_tasks_and_workers(tmp_path: Path) -> None:
     assert len(table) == 32  # one at 1, 31 at 2
 
 
+def test_a_cost_may_be_a_fraction_or_missing_but_not_a_word(tmp_path: Path) -> None:
+    votes, _ = crowd_votes(30)
+    votes.write_csv(tmp_path / "votes.csv")
+    table = tmp_path / "workers.csv"
+    table.write_text("worker,cost\n3,0.5\n4,\n")
+    asking = (tmp_path / "votes.csv", "--available", table, "--policy", "random")
+    told = json.loads(run(*asking, "--budget", 10, "--cost", 2, "--json").stdout)
+    assert 0.5 < told["cost"] / told["votes"] < 2, "of 3 at 0.5 and of 4 at 2"
+    table.write_text("worker,cost\n3,cheap\n")
+    refused = run(*asking, "--budget", 10)
+    assert refused.exit_code == 1 and "A cost is a number, not 'cheap'" in refused.output
+    table.write_text("worker,cost\n,1\n")
+    assert "names no worker" in run(*asking, "--budget", 10).output
+
+
 def test_one_class_one_worker_one_task() -> None:
     one = pl.DataFrame({"task": ["t"], "worker": ["w"], "label": ["yes"]})
     plan = next_tasks(one, 1, available=["w", "v"])

@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import threading
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -297,7 +298,7 @@ def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Sour
         return DataError(f"{path} cannot be read ({reason(error)}).")
 
     lazy = _scan(path, format, missing, wild=True)
-    return _open_lazy(lazy, path, fail, text=format in ("csv", "tsv"))
+    return _open_lazy(lazy, path, fail, text=format in ("csv", "tsv"), guard=_warnings_unheard)
 
 
 def _open_lazy(
@@ -353,6 +354,14 @@ def _look_into(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes
         raise DataError(f"There is no file {origin}.") from None
     except OSError as error:
         raise DataError(f"{origin} cannot be read: {error.strerror}.") from None
+
+
+@contextmanager
+def _warnings_unheard() -> Iterator[None]:
+    """Such as that a region has to be looked for: nothing for the user to do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @contextmanager
