@@ -141,7 +141,17 @@ def _tick_logarithmically(axis: Axis) -> None:
     if low > 0 and high / low < 1_000:
         steps = (1, 2, 5) if high / low < 60 else (1, 3)
         axis.set_major_locator(ticker.LogLocator(subs=steps))
-        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _short(value)))
+
+
+def _short(number: float) -> str:
+    """A number that leaves room for its neighbour.
+
+    Examples:
+        >>> _short(0.05), _short(3000), _short(30_000)
+        ('0.05', '3,000', '30k')
+    """
+    return f"{number / 1000:,g}k" if number >= 10_000 else f"{number:,g}"
 
 
 def _name_lines(
