@@ -107,6 +107,21 @@ def belief_in_labels(indptr: NDArray[np.integer], label: Codes, posterior: Float
     return np.take(posterior, np.repeat(start, np.diff(indptr)) + label)
 
 
+def equals_before(codes: Codes, n_codes: int) -> Codes:
+    """How many equal codes stand before each.
+
+    Examples:
+        >>> equals_before(np.array([1, 0, 1, 1], dtype=np.int32), 2)
+        array([0, 0, 1, 2], dtype=int32)
+    """
+    small = codes.astype(np.uint16) if n_codes <= 1 << 16 else codes  # sorted by radix
+    order = np.argsort(small, kind="stable")
+    count = np.bincount(codes, minlength=n_codes)
+    before = np.empty(len(codes), dtype=np.int32)
+    before[order] = np.arange(len(codes)) - np.repeat(count.cumsum() - count, count)
+    return before
+
+
 def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
     """Turn ``log p(truth, labels)`` into the posterior, in place, and the log of each row's sum.
 
@@ -153,6 +168,17 @@ def dirichlet_divergence(concentration: Floats, prior: Floats | float, axis: int
         + np.sum(gammaln(prior) - gammaln(concentration))
         + np.sum(gammaln(concentration.sum(axis=axis)) - gammaln(prior.sum(axis=axis)))
     )
+
+
+def entropy(shares: Floats) -> Floats:
+    """Of each row, in nats.
+
+    Examples:
+        >>> entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(3) + 0
+        array([0.693, 0.   ])
+    """
+    total: Floats = -(shares * log_or(shares, 0.0)).sum(axis=1)
+    return total
 
 
 def column_sums(values: Floats) -> Floats:

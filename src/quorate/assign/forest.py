@@ -18,7 +18,7 @@ import numpy as np
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError
 from quorate.fit import fit
-from quorate.kernels import Codes, Floats
+from quorate.kernels import Codes, Floats, entropy
 from quorate.labels import Labels
 from quorate.model import Model
 from quorate.models.one_coin import one_coin_confusion
@@ -83,15 +83,15 @@ class Forest:
 
 def features(result: Result, labels: Labels) -> Floats:
     """``[task, feature]``: entropy, number of labels, and the histogram of workers' accuracies."""
-    belief = result.posterior
-    entropy = -(belief * np.log(np.maximum(belief, 1e-300))).sum(axis=1)
     counts = np.diff(labels.indptr)
     accuracy = _accuracies(result)
     bin_of = np.clip(np.digitize(accuracy, BINS) - 1, 0, len(BINS) - 2)
     task = np.repeat(np.arange(labels.n_tasks), counts)
     cell = task * (len(BINS) - 1) + bin_of[labels.worker]
     histogram = np.bincount(cell, minlength=labels.n_tasks * (len(BINS) - 1))
-    return np.column_stack([entropy, counts, histogram.reshape(labels.n_tasks, -1)])
+    return np.column_stack(
+        [entropy(result.posterior), counts, histogram.reshape(labels.n_tasks, -1)]
+    )
 
 
 def _accuracies(result: Result) -> Floats:

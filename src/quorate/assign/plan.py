@@ -16,7 +16,7 @@ from quorate.assign.workers import Pool
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_choice, require_number
 from quorate.io import Kind, Votes, read_votes, shown
-from quorate.kernels import Floats, row_max
+from quorate.kernels import Floats, entropy, row_max
 from quorate.labels import Codebook, Labels
 from quorate.result import Result
 
@@ -208,14 +208,13 @@ def scores(policy: str, situation: Situation, risk: Floats, random: np.random.Ge
     chance: Floats = random.random(len(risk))
     if policy == "random":
         return chance
-    belief = situation.result.posterior
-    entropy: Floats = -(belief * np.log(np.maximum(belief, 1e-300))).sum(axis=1)
+    openness = entropy(situation.result.posterior)
     if policy == "entropy":
-        return entropy + 1e-9 * chance
+        return openness + 1e-9 * chance
     if policy == "forest":
         return risk + 1e-10 * chance
     # Where no vote that is looked ahead to could change the answer, the more open task comes first.
-    return worth(situation.ahead) + 1e-6 * entropy + 1e-9 * chance
+    return worth(situation.ahead) + 1e-6 * openness + 1e-9 * chance
 
 
 def ranked(score: Floats, eligible: Any, votes: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.kernels import Codes, Floats
+from quorate.kernels import Codes, Floats, equals_before
 from quorate.labels import Labels
 
 Places = NDArray[np.int64]
@@ -111,7 +111,7 @@ class Ballots:
         if self.half_life is None:
             self._age.grow(self.n_votes)  # nobody asks
         else:
-            self._age.extend(self._cast.values[worker] + _rank(worker))
+            self._age.extend(self._cast.values[worker] + equals_before(worker, self.n_workers))
         self._cast.values[:] += np.bincount(worker, minlength=self.n_workers)
 
     def of(self, task: int) -> list[int]:
@@ -166,18 +166,3 @@ class Ballots:
             n_workers=self.n_workers,
             n_classes=n_classes,
         )
-
-
-def _rank(codes: Codes) -> Places:
-    """How many equal codes stand before each.
-
-    Examples:
-        >>> _rank(np.array([3, 1, 3, 3, 1]))
-        array([0, 0, 1, 2, 1])
-    """
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    group = np.repeat(starts, np.diff(starts, append=len(codes)))
-    rank = np.empty(len(codes), dtype=np.int64)
-    rank[order] = np.arange(len(codes)) - group
-    return rank

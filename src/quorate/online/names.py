@@ -25,9 +25,6 @@ class Names:
     def __len__(self) -> int:
         return len(self.names)
 
-    def find(self, name: Any) -> int | None:
-        return self._codes.get(name)
-
     def require(self, name: Any) -> int:
         code = self._codes.get(name)
         if code is None:

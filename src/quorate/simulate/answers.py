@@ -114,25 +114,10 @@ def _share_guessed(people: People, conduct: Conduct, asked: Asked) -> Floats | N
     as many. Who does not look at tasks does not tire of it."""
     if conduct.tiring is None:
         return None
-    guessed = 1 - np.exp2(-_votes_before(asked.worker, asked.n_workers) / conduct.tiring)
+    guessed = 1 - np.exp2(-kernels.equals_before(asked.worker, asked.n_workers) / conduct.tiring)
     looks = np.isin(people.kind, ("honest", "inverted"))
     guessed *= looks[asked.worker]
     return guessed
-
-
-def _votes_before(worker: Codes, n_workers: int) -> Codes:
-    """How many votes its worker gave before each.
-
-    Examples:
-        >>> _votes_before(np.array([1, 0, 1, 1], dtype=np.int32), 2)
-        array([0, 0, 1, 2], dtype=int32)
-    """
-    small = worker.astype(np.uint16) if n_workers <= 1 << 16 else worker  # sorted by radix
-    order = np.argsort(small, kind="stable")
-    count = np.bincount(worker, minlength=n_workers)
-    before = np.empty(len(worker), dtype=np.int32)
-    before[order] = np.arange(len(worker)) - np.repeat(count.cumsum() - count, count)
-    return before
 
 
 def draw_features(
