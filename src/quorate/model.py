@@ -392,7 +392,7 @@ def add(total: Any, stats: Any) -> Any:
     if total is None:
         return dense(stats)
     if isinstance(stats, Rows):
-        total[stats.rows] += stats.values
+        stats.add_to(total)
         return total
     if isinstance(stats, tuple):
         return _each(add, total, stats)

@@ -236,9 +236,9 @@ def _with_gold_as_a_worker(block: Labels) -> Labels:
 
 
 def _meetings(block: Labels) -> Meetings:
-    matrix, columns, height = block.pairs
-    met = triu(matrix.T @ matrix, k=1, format="coo")
-    row, column = met.coords if columns is None else (columns[c] for c in met.coords)
+    matrix, by_row, rows, height = block.pairs
+    met = triu(matrix @ matrix.T if by_row else matrix.T @ matrix, k=1, format="coo")
+    row, column = met.coords if rows is None else (rows[c] for c in met.coords)
     pairs = coo_array((met.data.astype(np.int32), (row, column)), shape=(height, height))
     labels = np.bincount(block.label, minlength=block.n_classes).astype(np.float64)
     return Meetings(pairs.tocsr(), labels)
