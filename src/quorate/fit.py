@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from quorate import kernels
-from quorate.engines.threads import Threads
+from quorate.engines.threads import Blocks, Threads
 from quorate.errors import DataError
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import Codebook, Labels
 from quorate.model import Model, Step
-from quorate.result import Result
+from quorate.result import Overview, Result
 
 Progress = Callable[[Sequence[Step], Model], None]
+Keep = Callable[[Labels, Floats, Codes, Mapping[str, Floats]], None]
+
+
+class Engine(Protocol):
+    """Who sweeps the blocks of some labels and adds; it knows nothing of models."""
+
+    def begin(self, begin: Callable[[Labels], Any]) -> None: ...
+    def sweep(self, sweep: Callable[[Labels, Any, Any], tuple[Any, Any]], params: Any) -> Any: ...
+
+
+class Found(NamedTuple):
+    """Where the loop is: the parameters, the statistics of the sweep under them, and the way."""
+
+    params: Any
+    stats: Any = None
+    steps: tuple[Step, ...] = ()
+    converged: bool = False
 
 
 class Tally(NamedTuple):
-    """For each worker the expected number of right and of wrong labels."""
+    """For each worker the expected number of right and of wrong labels; and of the answers."""
 
     workers: Floats | Rows
+    overview: Overview
 
 
 def fit(
@@ -51,69 +70,86 @@ def fit(
     if not labels.n_labels:
         raise DataError("There are no labels to aggregate.")
     began = time.perf_counter()
-    engine = engine or Threads()
-    blocks = list(labels.blocks())
-    local = list(engine.map(model.begin, blocks))
-    params = model.start(labels)
-    steps: list[Step] = []
-    converged = False
-    while True:
-        stats = engine.sweep(model.sweep, blocks, params, local)
-        if params is not None:
-            steps.append(model.progress(stats, params))
-            if progress:
-                progress(steps, model)
-            converged = model.converged(steps)
-            if converged or len(steps) == model.max_iter:
-                break
-        params = model.estimate(stats, params)
-    note = getattr(params, "note", "")
-    per_task = _per_task(model, blocks, params, local)
-    posterior, answers, tally = conclude(model, labels, engine, blocks, params, local)
+    blocks = Blocks(engine or Threads(), list(labels.blocks()))
+    blocks.begin(model.begin)
+    found = climb(model, blocks, Found(model.start(labels[:0])), progress)
+    note = getattr(found.params, "note", "")
+    concluded = conclude(model, blocks, labels, found.params)
     return Result(
         model=model,
-        params=params,
-        stats=stats,
-        steps=tuple(steps),
-        converged=converged,
-        posterior=posterior,
-        answers=answers,
-        tally=tally,
-        per_task=per_task,
+        params=found.params,
+        stats=found.stats,
+        steps=found.steps,
+        converged=found.converged,
+        posterior=concluded.posterior,
+        answers=concluded.answers,
+        tally=concluded.tally,
+        per_task=concluded.per_task,
         codebook=codebook or Codebook.numbered(labels),
         seconds=time.perf_counter() - began,
         notes=(note,) if note else (),
     )
 
 
-def _per_task(
-    model: Model, blocks: list[Labels], params: Any, local: list[Any]
-) -> dict[str, Floats]:
-    """What else the model has to say of each task, by name."""
-    if not hasattr(model, "per_task"):
-        return {}
-    columns = [model.per_task(b, params, state) for b, state in zip(blocks, local, strict=True)]
-    return {name: np.concatenate([c[name] for c in columns]) for name in columns[0]}
-
-
-def conclude(
+def climb(
     model: Model,
-    labels: Labels,
-    engine: Threads,
-    blocks: list[Labels],
-    params: Any,
-    local: list[Any],
-) -> tuple[Floats, Codes, Floats]:
-    """The posterior and the answers of all tasks, and each worker's tally against them."""
+    engine: Engine,
+    found: Found,
+    progress: Progress | None = None,
+    keep: Callable[[Found], None] | None = None,
+) -> Found:
+    """Go on from where the loop was until it is done; `keep` is given each new place on the way."""
+    params, steps = found.params, list(found.steps)
+    while True:
+        stats = engine.sweep(model.sweep, params)
+        if params is not None:
+            steps.append(model.progress(stats, params))
+            if progress:
+                progress(steps, model)
+            converged = model.converged(steps)
+            if converged or len(steps) == model.max_iter:
+                return Found(params, stats, tuple(steps), converged)
+        params = model.estimate(stats, params)
+        if keep:
+            keep(Found(params, None, tuple(steps)))
+
+
+@dataclass(frozen=True, eq=False)
+class Conclude:
+    """The last sweep, for the answers and not for the parameters; `keep` takes those of a block."""
+
+    model: Model
+    keep: Keep
+
+    def __call__(self, block: Labels, params: Any, state: Any) -> tuple[Any, Tally]:
+        model = self.model
+        posterior = model.posterior(block, params, state)
+        answers = kernels.choose(posterior, model.ties, model.seed, block.first_task)
+        more = model.per_task(block, params, state) if hasattr(model, "per_task") else {}
+        self.keep(block, posterior, answers, more)
+        return state, Tally(block.agreement(posterior), Overview.of(posterior, answers))
+
+
+class Concluded(NamedTuple):
+    posterior: Floats
+    answers: Codes
+    tally: Floats
+    per_task: dict[str, Floats]
+
+
+def conclude(model: Model, engine: Engine, labels: Labels, params: Any) -> Concluded:
+    """The posterior and the answers of all tasks, what else the model has to say of each, by name,
+    and each worker's tally against the posterior."""
     posterior = np.empty((labels.n_tasks, labels.n_classes))
     answers = np.empty(labels.n_tasks, dtype=np.int32)
+    per_task: dict[str, Floats] = {}
 
-    def conclude(block: Labels, params: Any, state: Any) -> tuple[None, Tally]:
+    def keep(block: Labels, belief: Floats, chosen: Codes, more: Mapping[str, Floats]) -> None:
         tasks = slice(block.first_task, block.first_task + block.n_tasks)
-        posterior[tasks] = model.posterior(block, params, state)
-        answers[tasks] = kernels.choose(posterior[tasks], model.ties, model.seed, block.first_task)
-        return None, Tally(block.agreement(posterior[tasks]))
+        posterior[tasks], answers[tasks] = belief, chosen
+        for name, values in more.items():
+            per_task.setdefault(name, np.empty(labels.n_tasks))[tasks] = values
 
-    tally: Tally = engine.sweep(conclude, blocks, params, local)
+    tally: Tally = engine.sweep(Conclude(model, keep), params)
     assert isinstance(tally.workers, np.ndarray)
-    return posterior, answers, tally.workers
+    return Concluded(posterior, answers, tally.workers, per_task)

@@ -400,6 +400,47 @@ def add(total: Any, stats: Any) -> Any:
     return total
 
 
+RUN = 8  # blocks whose statistics are added one after the other
+
+
+class Sum:
+    """Statistics added in an order that depends on their number alone, so that any engine gives the
+    same bits: a run of blocks in order, then the runs pairwise, as a tree. What is given to it is
+    its own.
+
+    Examples:
+        >>> total = Sum()
+        >>> for number in range(20):
+        ...     total.add((number, 1.0))
+        >>> total.result()
+        (190, 20.0)
+    """
+
+    def __init__(self, run: int = RUN) -> None:
+        self._run = run
+        self._added = 0
+        self._open: Any = None  # the run under way
+        self._trees: list[tuple[int, Any]] = []  # sums of 1, 2, 4, ... runs, the larger first
+
+    def add(self, stats: Any) -> None:
+        self._open = add(self._open, stats)
+        self._added += 1
+        if self._added % self._run == 0:
+            size, total = 1, self._open
+            while self._trees and self._trees[-1][0] == size:
+                total = add(self._trees.pop()[1], total)
+                size *= 2
+            self._trees.append((size, total))
+            self._open = None
+
+    def result(self) -> Any:
+        """The sum of all; nothing can be added afterwards."""
+        total = self._open
+        for _, tree in reversed(self._trees):
+            total = tree if total is None else add(tree, total)
+        return total
+
+
 def _each(function: Callable[..., Any], *tuples: Any) -> Any:
     """The function of the tuples' fields, as a tuple of their kind."""
     kind = type(tuples[0])

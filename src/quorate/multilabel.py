@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from quorate.io import Kind, ReadReport, Votes, complete_rows, find, read_table, split_labels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.result import Result, worker_table
+from quorate.result import NEAR_TIE, Overview, Result, worker_table
 
 NO_YES = pl.Series("label", [False, True])
 
@@ -130,6 +130,14 @@ class Multilabel:
     def confidence(self) -> Floats:
         """For each task and option the belief in the answer, yes or no."""
         return np.where(self.answers, self.posterior, 1 - self.posterior)
+
+    @property
+    def overview(self) -> Overview:
+        """Of the options that are right; a task is nearly tied if one of its options is."""
+        near = (np.abs(2 * self.posterior - 1) < NEAR_TIE).any(axis=1)
+        right = self.answers.sum(axis=0).astype(np.float64)
+        sure = float(self.confidence.mean(axis=1).sum())
+        return Overview(len(self.answers), right, sure, int(near.sum()))
 
     @cached_property
     def tally(self) -> Floats:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,27 @@ from quorate.model import Model, Step, dense
 from quorate.models import MODELS
 
 FORMAT = 1
+NEAR_TIE = 0.1  # the lead of the best class over the second
+
+
+class Overview(NamedTuple):
+    """Of the answers of some tasks; those of more tasks add: how many tasks there are, how many
+    have each class for an answer, the sum of the confidences, and how many are nearly tied."""
+
+    tasks: int
+    answered: Floats
+    confidence: float
+    near_ties: int
+
+    @classmethod
+    def of(cls, posterior: Floats, answers: Codes) -> Overview:
+        tasks, n_classes = posterior.shape
+        confidence = posterior[np.arange(tasks), answers]
+        others = posterior.copy()
+        others[np.arange(tasks), answers] = -np.inf
+        near_ties = int((confidence - kernels.row_max(others) < NEAR_TIE).sum())
+        answered = np.bincount(answers, minlength=n_classes).astype(np.float64)
+        return cls(tasks, answered, float(confidence.sum()), near_ties)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +133,10 @@ class Result:
         """The belief in each task's answer."""
         chosen: Floats = np.take_along_axis(self.posterior, self.answers[:, None], axis=1)[:, 0]
         return chosen
+
+    @property
+    def overview(self) -> Overview:
+        return Overview.of(self.posterior, self.answers)
 
     @cached_property
     def labels_frame(self) -> pl.DataFrame:

@@ -1,16 +1,16 @@
-"""Blocks in memory, swept by threads: the default engine."""
+"""Blocks swept by threads, in memory or on disk: the default engine."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from quorate.errors import require_number
 from quorate.labels import Labels
-from quorate.model import add
+from quorate.model import Sum
 
 Sweep = Callable[[Labels, Any, Any], tuple[Any, Any]]
 
@@ -18,8 +18,8 @@ Sweep = Callable[[Labels, Any, Any], tuple[Any, Any]]
 class Threads:
     """Sweeps blocks on ``n_threads`` threads (all cores by default) and adds what they return.
 
-    Statistics are added in the order of the blocks, so the sum is the same to the last bit on any
-    number of threads, and only a few blocks' statistics exist at a time.
+    Statistics are added in an order that the number of blocks fixes, so the sum is the same to the
+    last bit on any number of threads, and only a few blocks' statistics exist at a time.
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
@@ -27,28 +27,57 @@ class Threads:
         require_number("threads", self.n_threads, at_least=1)
         self._pool = ThreadPoolExecutor(self.n_threads)
 
-    def map(self, function: Callable[..., Any], *columns: Sequence[Any]) -> Iterator[Any]:
-        """``function`` over the columns' rows, in order, at most two rows a thread ahead."""
-        rows = zip(*columns, strict=True)
-        if self.n_threads == 1 or len(columns[0]) == 1:
-            yield from (function(*row) for row in rows)
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        """``function`` of each item, in order, at most two items a thread ahead."""
+        if self.n_threads == 1 or len(items) == 1:
+            yield from map(function, items)
             return
         waiting: deque[Future[Any]] = deque()
-        for row in rows:
-            waiting.append(self._pool.submit(function, *row))
+        for item in items:
+            waiting.append(self._pool.submit(function, item))
             if len(waiting) > 2 * self.n_threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
-    def sweep(self, sweep: Sweep, blocks: Sequence[Labels], params: Any, local: list[Any]) -> Any:
-        """Replace each block's local state, and return the sum of the statistics."""
-        total = None
-        swept = self.map(lambda block, state: sweep(block, params, state), blocks, local)
-        for i, (state, stats) in enumerate(swept):
-            local[i] = state
-            total = add(total, stats)
-        return total
+    def sweep(
+        self, sweep: Sweep, blocks: Sequence[Labels], params: Any, local: MutableSequence[Any]
+    ) -> Any:
+        """Replace each block's local state, and return the sum of the statistics. Blocks and states
+        are taken and put back by the threads, which matters where they are on disk."""
+
+        def sweep_one(i: int) -> Any:
+            before = local[i]
+            after, stats = sweep(blocks[i], params, before)
+            if after is not before:
+                local[i] = after
+            return stats
+
+        total = Sum()
+        for stats in self.map(sweep_one, range(len(blocks))):
+            total.add(stats)
+        return total.result()
+
+
+class Blocks:
+    """The blocks of some labels with their local states, and the threads that sweep them."""
+
+    def __init__(
+        self, threads: Threads, blocks: Sequence[Labels], local: MutableSequence[Any] | None = None
+    ) -> None:
+        self.threads = threads
+        self.blocks = blocks
+        self.local: MutableSequence[Any] = [None] * len(blocks) if local is None else local
+
+    def begin(self, begin: Callable[[Labels], Any]) -> None:
+        def begin_one(i: int) -> None:
+            self.local[i] = begin(self.blocks[i])
+
+        for _ in self.threads.map(begin_one, range(len(self.blocks))):
+            pass
+
+    def sweep(self, sweep: Sweep, params: Any) -> Any:
+        return self.threads.sweep(sweep, self.blocks, params, self.local)
 
 
 def cores() -> int:

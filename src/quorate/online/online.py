@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from quorate import metrics
-from quorate.engines.threads import Threads
+from quorate.engines.threads import Blocks, Threads
 from quorate.errors import DataError, UsageError, require_number
 from quorate.fit import conclude, fit
 from quorate.io import complete_rows, read_table, read_votes, shown
@@ -349,21 +349,21 @@ class Online:
         labels = state.ballots.labels(state.n_classes)
         if not labels.n_labels:
             raise DataError("There are no labels to aggregate.")
-        blocks, engine = list(labels.blocks()), Threads()
+        blocks = Blocks(Threads(), list(labels.blocks()))
         params = state.params()
-        local = [self._model.begin(block) for block in blocks]
-        stats = engine.sweep(self._model.sweep, blocks, params, local)
+        blocks.begin(self._model.begin)
+        stats = blocks.sweep(self._model.sweep, params)
         step = self._model.progress(stats, params)
-        posterior, answers, tally = conclude(self._model, labels, engine, blocks, params, local)
+        concluded = conclude(self._model, blocks, labels, params)
         return Result(
             model=self._model,
             params=params,
             stats=stats,
             steps=(step,),
             converged=False,
-            posterior=posterior,
-            answers=answers,
-            tally=tally,
+            posterior=concluded.posterior,
+            answers=concluded.answers,
+            tally=concluded.tally,
             codebook=self._codebook(),
             seconds=0.0,
             method=self.method,

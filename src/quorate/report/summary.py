@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from quorate import __version__
-from quorate.kernels import Floats
 from quorate.multilabel import Multilabel
 from quorate.result import Result
 
-NEAR_TIE = 0.1  # the lead of the best class over the second
 SHOWN_WORKERS = 5
 
 
@@ -28,7 +24,7 @@ def summarise(result: Result | Multilabel) -> dict[str, Any]:
 
 def _read(result: Result | Multilabel) -> dict[str, Any]:
     read = {
-        "tasks": len(result.answers),
+        "tasks": result.overview.tasks,
         "workers": len(result.tally),
         "labels": _labels(result),
         "classes": len(result.classes),
@@ -51,31 +47,17 @@ def _labels(result: Result | Multilabel) -> int:
 
 
 def _found(result: Result | Multilabel) -> dict[str, Any]:
-    shares = zip(result.classes, _class_shares(result), strict=True)
+    overview = result.overview
+    shares = overview.answered / max(overview.tasks, 1)
     return {
-        "class_shares": {str(name): float(share) for name, share in shares},
-        "mean_confidence": float(result.confidence.mean()),
-        "near_ties": _near_ties(result),
+        "class_shares": {
+            str(name): float(share) for name, share in zip(result.classes, shares, strict=True)
+        },
+        "mean_confidence": overview.confidence / max(overview.tasks, 1),
+        "near_ties": overview.near_ties,
         "best_workers": _workers(result, by="low", descending=True),
         "worst_workers": _workers(result, by="high", descending=False),
     }
-
-
-def _class_shares(result: Result | Multilabel) -> Floats:
-    """The share of the tasks whose label a class is, or is one of."""
-    if isinstance(result, Multilabel):
-        right: Floats = result.answers.mean(axis=0)
-        return right
-    return np.bincount(result.answers, minlength=len(result.classes)) / len(result.answers)
-
-
-def _near_ties(result: Result | Multilabel) -> int:
-    if isinstance(result, Multilabel):
-        return int((np.abs(2 * result.posterior - 1) < NEAR_TIE).any(axis=1).sum())
-    if result.posterior.shape[1] < 2:
-        return 0
-    second, first = np.partition(result.posterior, -2, axis=1)[:, -2:].T
-    return int((first - second < NEAR_TIE).sum())
 
 
 def _workers(result: Result | Multilabel, by: str, descending: bool) -> list[dict[str, Any]]:
