@@ -47,10 +47,7 @@ class Threads:
         are taken and put back by the threads, which matters where they are on disk."""
 
         def sweep_one(i: int) -> Any:
-            before = local[i]
-            after, stats = sweep(blocks[i], params, before)
-            if after is not before:
-                local[i] = after
+            local[i], stats = sweep(blocks[i], params, local[i])
             return stats
 
         total = Sum()

@@ -148,16 +148,20 @@ def read_gold(source: Any, reading: Mapping[str, Any]) -> Answers:
 
 
 def complete_rows(
-    table: Table, missing: Sequence[str] = MISSING, but: Sequence[str] = ()
+    table: Table,
+    missing: Sequence[str] = MISSING,
+    but: Sequence[str] = (),
+    whole: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """The rows that have all fields, `but` for some. The words for a missing one are known to the
-    reader of text files, and looked for here in other tables."""
+    reader of text files, and looked for here in other tables. Of a table that is only a part of
+    one, `whole` says which columns of floating-point numbers are whole everywhere."""
     words = [] if table.text else [missing] if isinstance(missing, str) else list(missing)
-    frame = table.frame.select(_present(column, words) for column in table.frame)
+    frame = table.frame.select(_present(column, words, whole) for column in table.frame)
     return frame.drop_nulls([name for name in frame.columns if name not in but])
 
 
-def _present(column: pl.Series, words: list[str]) -> pl.Series:
+def _present(column: pl.Series, words: list[str], known_whole: Sequence[str] | None) -> pl.Series:
     """NaN is missing too; whole numbers that a missing one had made floats are whole again."""
     if words and column.dtype == pl.String:
         is_word = column.is_in(words)
@@ -166,6 +170,8 @@ def _present(column: pl.Series, words: list[str]) -> pl.Series:
         return column
     column = column.fill_nan(None)
     whole = column.cast(pl.Int64, strict=False)
+    if known_whole is not None:
+        return whole if column.name in known_whole else column
     return whole if whole.eq_missing(column).all() else column
 
 

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -80,7 +80,8 @@ class Table:
 
 @dataclass(frozen=True)
 class _Source:
-    """A table's column names, and how to take some of its columns."""
+    """A table's column names, and how to take some of its columns: all rows, or, of a file, some
+    of them as a query. Several files are `parts`."""
 
     names: Sequence[str]
     take: Callable[[list[str]], pl.DataFrame]
@@ -88,6 +89,108 @@ class _Source:
     text: bool = False
     library: str = "polars"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
+    file: _File | None = None
+    parts: Sequence[_Source] = ()
+
+
+@dataclass(frozen=True)
+class _File:
+    """A query of a file's columns, whether any of its rows are as near as the first, and how to ask
+    so that failures are one sentence; and where it is, on this machine."""
+
+    select: Callable[[list[str]], pl.LazyFrame]
+    any_row: bool
+    ask: Callable[[Callable[[], Any]], Any]
+    path: Path | None
+
+
+class Piece(NamedTuple):
+    """A run of rows of one of the files of a table; all rows where there is no number."""
+
+    file: int
+    first: int = 0
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Batches:
+    """A table in files, to be read a batch of rows at a time, in any piece of it."""
+
+    origin: str
+    text: bool
+    columns: Mapping[str, str]
+    files: Sequence[_File]
+
+    def pieces(self, n: int) -> list[Piece]:
+        """At least about so many pieces, in the order of the rows, if the files are of a format
+        that can be cut: otherwise each is one."""
+        pieces = []
+        for i, file in enumerate(self.files):
+            if not file.any_row:
+                pieces.append(Piece(i))
+                continue
+            rows = self._rows_of(file)
+            size = max(1, -(-rows * len(self.files) // n))
+            pieces += [Piece(i, at, size) for at in range(0, rows, size)]
+        return pieces
+
+    def rows(self) -> int | None:
+        """How many there are, if the files say so."""
+        if all(file.any_row for file in self.files):
+            return sum(map(self._rows_of, self.files))
+        return None
+
+    def _rows_of(self, file: _File) -> int:
+        query = file.select(list(self.columns.values())).select(pl.len())
+        rows: int = file.ask(query.collect).item()
+        return rows
+
+    def read(self, piece: Piece, size: int) -> Iterator[pl.DataFrame]:
+        """Frames of at most about so many rows, under the roles' names."""
+        file = self.files[piece.file]
+        query = file.select(list(self.columns.values()))
+        if piece.rows is not None:
+            query = query.slice(piece.first, piece.rows)
+        frames = file.ask(lambda: iter(query.collect_batches(chunk_size=size)))
+        while (frame := file.ask(lambda: next(frames, None))) is not None:
+            yield pl.DataFrame([frame[name].alias(role) for role, name in self.columns.items()])
+
+    def whole_numbers(self) -> list[str]:
+        """The columns of floating-point numbers that are all whole."""
+        roles = [role for role, dtype in self._schema().items() if dtype.is_float()]
+        return [role for role in roles if all(self._is_whole(f, role) for f in self.files)]
+
+    def _schema(self) -> dict[str, pl.DataType]:
+        schema = self.files[0].select(list(self.columns.values())).collect_schema()
+        return {role: schema[name] for role, name in self.columns.items()}
+
+    def _is_whole(self, file: _File, role: str) -> bool:
+        number = pl.col(self.columns[role]).fill_nan(None)
+        same = number.cast(pl.Int64, strict=False).eq_missing(number).all()
+        query = file.select([self.columns[role]]).select(same)
+        whole: bool = file.ask(lambda: query.collect(engine="streaming").item())
+        return whole
+
+
+def open_batches(
+    source: Any,
+    roles: Sequence[str],
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    format: str | None = None,
+    missing: Sequence[str] = MISSING,
+) -> Batches:
+    """Like `read_table`, of files only, and without reading them yet."""
+    if source == "-" or not isinstance(source, (str, Path)):
+        raise UsageError("Only votes in files can be larger than memory: name a file.")
+    opened = _open(source, roles, format, [missing] if isinstance(missing, str) else missing)
+    chosen = {role: _find(role, columns or {}, opened, strict=True) for role in roles}
+    parts = opened.parts or (opened,)
+    files = [part.file for part in parts if part.file is not None]
+    batches = Batches(opened.origin, opened.text, chosen, files)
+    for role, dtype in batches._schema().items():
+        _require_plain(opened.origin, dtype, chosen[role])
+    return batches
 
 
 def read_table(
@@ -111,12 +214,7 @@ def read_table(
     taken = opened.take(list(chosen.values()))
     frame = pl.DataFrame([taken[name].alias(role) for role, name in chosen.items()])
     for role, dtype in frame.schema.items():
-        if not _is_plain(dtype):
-            column = shown(chosen[role])
-            raise DataError(
-                f"{opened.origin} has {named(dtype)} in its column {column}: Quorate takes numbers,"
-                " text, truth values and dates."
-            )
+        _require_plain(opened.origin, dtype, chosen[role])
     dtypes = {role: opened.dtypes[name] for role, name in chosen.items() if name in opened.dtypes}
     return Table(frame, opened.origin, opened.text, Kind(opened.library, dtypes))
 
@@ -134,9 +232,13 @@ def other_columns(
     return [name for name in opened.names if name != chosen]
 
 
-def _is_plain(dtype: pl.DataType) -> bool:
+def _require_plain(origin: str, dtype: pl.DataType, column: str) -> None:
     words = (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)
-    return dtype.is_numeric() or dtype in words
+    if not dtype.is_numeric() and dtype not in words:
+        raise DataError(
+            f"{origin} has {named(dtype)} in its column {shown(column)}: Quorate takes numbers,"
+            " text, truth values and dates."
+        )
 
 
 def _find(role: str, columns: Mapping[str, str | None], source: _Source, strict: bool) -> str:
@@ -220,7 +322,8 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     guard = _panics_unheard if format == "parquet" else nullcontext
     lazy = _scan(source, format, missing, wild=False)
-    return _open_lazy(lazy, origin, fail, text=format in ("csv", "tsv"), guard=guard)
+    is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
+    return _open_lazy(lazy, origin, fail, is_text, guard, is_parquet, Path(path))
 
 
 def _scan(source: Any, format: str, missing: Sequence[str], wild: bool) -> pl.LazyFrame:
@@ -278,7 +381,7 @@ def _open_several(
     def take(wanted: list[str]) -> pl.DataFrame:
         return pl.concat([part.take(wanted) for part in parts], how="vertical_relaxed")
 
-    return _Source(first.names, take, path, first.text)
+    return _Source(first.names, take, path, first.text, parts=parts)
 
 
 def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Source:
@@ -298,7 +401,8 @@ def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Sour
         return DataError(f"{path} cannot be read ({reason(error)}).")
 
     lazy = _scan(path, format, missing, wild=True)
-    return _open_lazy(lazy, path, fail, text=format in ("csv", "tsv"), guard=_warnings_unheard)
+    is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
+    return _open_lazy(lazy, path, fail, is_text, _warnings_unheard, any_row=is_parquet)
 
 
 def _open_lazy(
@@ -307,6 +411,8 @@ def _open_lazy(
     fail: Callable[[BaseException], DataError] | None = None,
     text: bool = False,
     guard: Callable[[], AbstractContextManager[object]] = nullcontext,
+    any_row: bool = False,
+    path: Path | None = None,
 ) -> _Source:
     def ask(question: Callable[[], Any]) -> Any:
         try:
@@ -317,16 +423,19 @@ def _open_lazy(
                 raise fail(error) from None
             raise DataError(f"{origin} cannot be read ({reason(error)}).") from None
 
-    def take(wanted: list[str]) -> pl.DataFrame:
+    def select(wanted: list[str]) -> pl.LazyFrame:
         query: list[pl.Expr] = [by_name(*dict.fromkeys(wanted))]
         rest = [name for name in names if name not in wanted]
         if text and rest:  # polars counts the fields of a line only if it is asked for all
             query.append(by_name(*rest).is_null())
-        taken: pl.DataFrame = ask(lazy.select(query).collect)
+        return lazy.select(query)
+
+    def take(wanted: list[str]) -> pl.DataFrame:
+        taken: pl.DataFrame = ask(select(wanted).collect)
         return taken
 
     names = ask(lazy.collect_schema).names()
-    return _Source(names, take, origin, text)
+    return _Source(names, take, origin, text, file=_File(select, any_row, ask, path))
 
 
 def _read_standard_input() -> tuple[bytes, bytes]:

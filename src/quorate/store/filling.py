@@ -1,0 +1,164 @@
+"""A store is filled: the passes of a shuffle, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import DataError
+from quorate.io.encode import ROLES
+from quorate.io.faults import GZIP, ZSTD
+from quorate.io.sources import MISSING, Batches, Piece, open_batches
+from quorate.labels import BLOCK_SIZE
+from quorate.store.directory import Manifest, Store
+from quorate.store.shuffle import (
+    Arranged,
+    Gathered,
+    Order,
+    Scattered,
+    Shuffle,
+    edges_between,
+    merged,
+)
+from quorate.store.sizes import DISK_ROW, Sizes, require_disk
+
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+Progress = Callable[[str, float, float | None], None]
+UNKNOWN_ROWS = 1e8
+COMPRESSED_ROW = 5.0  # bytes
+SAMPLE = 1 << 16  # bytes from which the length of a row is guessed
+MOST_PARTS = 4096
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of votes and how they are read: what can be sent to where they are read."""
+
+    path: str
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+    format: str | None = None
+    missing: Sequence[str] = MISSING
+    repeats: str = "count"
+
+    def open(self) -> Batches:
+        return open_batches(
+            self.path, ROLES, columns=self.columns, format=self.format, missing=self.missing
+        )
+
+    def origin(self) -> dict[str, Any]:
+        """What tells these votes from others: names, sizes and times of the files, and how they
+        are read."""
+        files = []
+        for place in sorted([Path(self.path), *Path(self.path).rglob("*")]):
+            if place.is_file():
+                about = place.stat()
+                files.append([str(place), about.st_size, about.st_mtime_ns])
+        return {**asdict(self), "missing": list(self.missing), "files": files}
+
+
+def fill(
+    root: Path,
+    source: Source,
+    sizes: Sizes,
+    *,
+    each: Each = map,
+    n_pieces: int = 1,
+    block_size: int = BLOCK_SIZE,
+    progress: Progress | None = None,
+) -> Store:
+    """Put the votes of the source into blocks in a directory. `each` calls a function for each of
+    some items, and gives the results in order; here or elsewhere."""
+    say = progress or (lambda stage, done, total: None)
+    batches = source.open()
+    rows, row_bytes = _guess_rows(batches)
+    require_disk(root, rows * (row_bytes + DISK_ROW))
+    n_parts = min(MOST_PARTS, 1 + int(1.3 * rows / sizes.part_rows))
+    shuffle = Shuffle(root, n_parts, tuple(batches.whole_numbers()), block_size)
+    pieces = list(enumerate(batches.pieces(n_pieces)))
+    scattered: list[Scattered] = []
+
+    def seen(more: int = 0) -> None:
+        say("reading", sum(s.rows for s in scattered) + more, rows)
+
+    heard = seen if each is map else None
+    scatter = partial(_scatter, shuffle, source, sizes.batch_rows, heard)
+    for piece in each(scatter, pieces):
+        scattered.append(piece)
+        seen()
+    workers, worker_codes = merged([s.workers for s in scattered])
+    labels, label_codes = merged([s.labels for s in scattered])
+    if not len(workers):
+        raise DataError(f"{batches.origin} has no row with a task, a worker and a label.")
+    label_type = np.min_scalar_type(len(labels)).name
+    gather = partial(
+        shuffle.gather,
+        worker_codes=worker_codes,
+        label_codes=label_codes,
+        label_type=label_type,
+        repeats=source.repeats,
+    )
+    gathered: list[Gathered | None] = []
+    for part in each(gather, range(n_parts)):
+        gathered.append(part)
+        say("putting task by task", len(gathered), n_parts)
+    parts = [i for i, part in enumerate(gathered) if part is not None]
+    found = [part for part in gathered if part is not None]
+    edges = edges_between([part.samples for part in found])
+    counts = list(each(partial(shuffle.count, edges=edges), parts))
+    order = Order(edges, sum(c[0] for c in counts), sum(c[1] for c in counts), block_size)
+    arrange = partial(shuffle.arrange, parts, order, n_workers=len(workers), n_classes=len(labels))
+    arranged: list[Arranged] = []
+    runs = order.runs(sizes.blocks)
+    for run in each(arrange, runs):
+        arranged.append(run)
+        say("writing blocks", len(arranged), len(runs))
+    dropped = sum(part.dropped for part in found)
+    kept = source.repeats == "count"
+    types = {part.task_type for part in found}
+    manifest = Manifest(
+        origin=source.origin(),
+        rows=sum(s.rows for s in scattered),
+        missing=sum(s.missing for s in scattered),
+        repeated=sum(a.repeats for a in arranged) if kept else dropped,
+        repeats_kept=kept,
+        n_tasks=int(order.tasks[-1]),
+        n_votes=int(order.votes[-1]),
+        starts=[start for run in arranged for start in run.starts],
+        task_type=types.pop() if len(types) == 1 else "String",
+        text=batches.text,
+    )
+    return Store.finish(root, manifest, workers, labels)
+
+
+def _scatter(
+    shuffle: Shuffle,
+    source: Source,
+    batch_rows: int,
+    progress: Callable[[int], None] | None,
+    numbered: tuple[int, Piece],
+) -> Scattered:
+    batches = source.open()
+    return shuffle.scatter(batches, *numbered, batch_rows, source.missing, progress)
+
+
+def _guess_rows(batches: Batches) -> tuple[float, float]:
+    """About how many rows there are, and how many bytes each has as text."""
+    rows = batches.rows()
+    if rows is not None:
+        return rows, 32.0
+    sizes = [file.path.stat().st_size for file in batches.files if file.path is not None]
+    if len(sizes) < len(batches.files):  # of a store, which does not tell
+        return UNKNOWN_ROWS, 32.0
+    first = batches.files[0].path
+    assert first is not None
+    with first.open("rb") as file:
+        sample = file.read(SAMPLE)
+    if sample.startswith((GZIP, ZSTD)):
+        return sum(sizes) / COMPRESSED_ROW, 32.0
+    row = len(sample) / max(1, sample.count(b"\n"))
+    return sum(sizes) / row, row

@@ -1,0 +1,89 @@
+"""How much of the votes is in memory at a time, so that a bound is kept; and room on disk."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from quorate.errors import DataError, UsageError
+
+BASE = 260e6  # the program itself, with its libraries
+BATCH_ROW = 260  # bytes in memory for each row of a batch that is read and scattered
+PART_ROW = 230  # for each row of a part that is put task by task
+BLOCK_ROW = 130  # for each row of the blocks that are arranged together
+DISK_ROW = 60  # bytes on disk for each row beside the names of its task, at the worst moment
+LEAST = 400e6
+UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows that are read at a time, parts of the rows, and blocks that are arranged at a time."""
+
+    batch_rows: int
+    part_rows: int
+    blocks: int
+
+    @classmethod
+    def within(cls, memory: float, block_size: int) -> Sizes:
+        if memory < LEAST:
+            raise UsageError(
+                f"memory of {in_words(memory)} is too little: Quorate needs {in_words(LEAST)}"
+                " and more with many workers."
+            )
+        room = memory - BASE
+        return cls(
+            batch_rows=int(min(2e6, room / 2 / BATCH_ROW)),
+            part_rows=int(min(5e6, room / PART_ROW)),
+            blocks=max(1, int(room / BLOCK_ROW / block_size) - 2),
+        )
+
+
+def require_memory(memory: float, needed: float, why: str) -> None:
+    if BASE + needed > memory:
+        raise DataError(
+            f"{why} need about {in_words(BASE + needed)} of memory, and {in_words(memory)} is"
+            " what memory (--memory) allows."
+        )
+
+
+def require_disk(place: Path, needed: float) -> None:
+    free = shutil.disk_usage(place).free
+    if needed > free:
+        raise DataError(
+            f"About {in_words(needed)} of disk are needed beside the votes, and where they would go"
+            f" there are {in_words(free)}: name another place with store (--store)."
+        )
+
+
+def in_bytes(text: str | float) -> float:
+    """A number of bytes such as 2GB or 500 MB.
+
+    Examples:
+        >>> in_bytes("2GB"), in_bytes("1.5 GiB"), in_bytes(4096)
+        (2000000000.0, 1610612736.0, 4096.0)
+    """
+    if not isinstance(text, str):
+        return float(text)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text, re.IGNORECASE)
+    if not found:
+        raise UsageError(f"memory is a size such as 2GB or 500MB, not {text!r}.")
+    number, unit, binary = found.groups()
+    power = list(UNITS).index(unit.upper())
+    return float(number) * (1024.0**power if binary else 1000.0**power)
+
+
+def in_words(size: float) -> str:
+    """A number of bytes as people say it.
+
+    Examples:
+        >>> in_words(2e9), in_words(340e6), in_words(12)
+        ('2 GB', '340 MB', '12 bytes')
+    """
+    for unit in ("TB", "GB", "MB", "KB"):
+        power = 1000.0 ** ("KB", "MB", "GB", "TB").index(unit) * 1000
+        if size >= power:
+            return f"{size / power:.3g} {unit}"
+    return f"{size:.0f} bytes"
