@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import repeat
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 import polars as pl
 
 from quorate.engines.threads import Threads
-from quorate.errors import UsageError
+from quorate.errors import UsageError, require_choice
 from quorate.fit import Progress, fit
 from quorate.heldout import weighed
 from quorate.io import (
@@ -25,10 +26,14 @@ from quorate.io import (
     shown,
     with_features,
 )
+from quorate.large import LargeResult, Stage, aggregate_large
 from quorate.models import Ordered, make, method_named
 from quorate.multilabel import Multilabel, known_answers, questions, read_answer_sets
 from quorate.named import classes_in_order, classes_with, in_codes
 from quorate.result import Result
+from quorate.store import Source
+
+ENGINES = ("threads", "stream")
 
 
 @overload
@@ -49,7 +54,13 @@ def aggregate(
     multilabel: bool = False,
     separator: str | None = None,
     threads: int | None = None,
+    engine: str | None = None,
+    memory: str | float | None = None,
+    store: str | Path | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
+    stage: Stage | None = None,
+    tables: tuple[str, ...] = ("labels", "posterior"),
     task_column: str | None = None,
     worker_column: str | None = None,
     label_column: str | None = None,
@@ -57,7 +68,7 @@ def aggregate(
     format: str | None = None,
     missing: Sequence[str] = ("", "NaN", "nan"),
     **options: Any,
-) -> Result | Multilabel:
+) -> Result | Multilabel | LargeResult:
     """Turn votes into labels with confidences and workers with qualities.
 
     `votes` is a path (CSV, TSV, JSON lines or Parquet; ``"-"`` for standard input), a pandas or
@@ -98,6 +109,29 @@ def aggregate(
         raise UsageError("repeats cannot be told from several right answers: leave it at count.")
     if ordered is not False and multilabel:
         raise UsageError("ordered is for one right answer: options of several have no order.")
+    if engine is None:
+        engine = "threads" if memory is None and store is None and not resume else "stream"
+    require_choice("engine", engine, ENGINES)
+    if engine != "threads":
+        for name, given in (("features", features is not None), ("multilabel", multilabel)):
+            if given:
+                raise UsageError(f"{name} are for votes in memory: leave out engine and memory.")
+        columns = {"task": task_column, "worker": worker_column, "label": label_column}
+        require_choice("repeats", repeats, ("count", "first", "last"))
+        return aggregate_large(
+            Source(str(votes), columns, format, missing, repeats),
+            method,
+            options,
+            gold=gold,
+            ordered=ordered,
+            memory=memory,
+            store=store,
+            resume=resume,
+            threads=threads,
+            progress=progress,
+            stage=stage,
+            tables=tables,
+        )
     if "feature_weight" not in method_named(method).options and features is not None:
         raise UsageError(f"{method} does not learn from features: naive-bayes does.")
     read = read_votes(
@@ -133,12 +167,12 @@ def aggregate(
     if read.labels.n_classes == 1:
         only = shown(read.codebook.classes[0])
         notes.append(f"All votes say {only}: there is nothing to decide.")
-    engine = Threads(threads)
+    pool = Threads(threads)
     model = make(method, **in_codes(options, read.codebook, notes))
-    model = weighed(model, read.labels, engine, notes)
+    model = weighed(model, read.labels, pool, notes)
     if ordered is not False:
         model, method = Ordered(model), f"{method}, ordered"
-    result = fit(model, read.labels, codebook=read.codebook, engine=engine, progress=progress)
+    result = fit(model, read.labels, codebook=read.codebook, engine=pool, progress=progress)
     notes += result.notes
     return replace(result, method=method, kind=read.kind, read=read.report, notes=tuple(notes))
 

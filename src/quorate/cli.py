@@ -238,6 +238,24 @@ def method_options(command: Command) -> Command:
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
 )
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Keep to so much memory, such as 2GB: votes that are larger go by way of the disk.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["threads", "stream", "ray"]),
+    help="Who does the work: threads in memory (the default), threads over blocks on disk, or the"
+    " processes of a Ray cluster.",
+)
+@click.option(
+    "--store",
+    metavar="DIR",
+    help="Where the blocks on disk go, to be used again. [default: a temporary directory]",
+)
+@click.option("--address", metavar="HOST:PORT", help="The Ray cluster. [default: one of its own]")
+@click.option("--resume", is_flag=True, help="Go on with what was cut short; needs its --store.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @method_options
 @reading_options
@@ -271,6 +289,8 @@ def aggregate(
         if multilabel:
             raise UsageError("save keeps one result, and with multilabel each option has its own.")
         check_place(save)
+        if options["memory"] or options["store"] or options["engine"] in ("stream", "ray"):
+            raise UsageError("save keeps what is in memory: with --store the blocks stay instead.")
     given = _given(options)
     for pair in {"beta", "competence_prior", "ability_prior", "easiness_prior"} & given.keys():
         given[pair] = _two_numbers(pair, given[pair])
@@ -280,8 +300,9 @@ def aggregate(
         given["feature_weight"] = _number("feature_weight", given["feature_weight"])
     if multilabel:
         given["multilabel"] = True
-    with _progress_bar() as progress:
-        result: Any = run(votes, method, progress=progress, **given)
+    wanted = tuple(name for name in ("labels", "posterior") if tables[name] is not None)
+    with _stages_bar() as (progress, stage):
+        result: Any = run(votes, method, progress=progress, stage=stage, tables=wanted, **given)
     with Outputs() as outputs:
         for name, path in tables.items():
             if path is not None:
@@ -714,6 +735,27 @@ def _progress_bar() -> Iterator[Callable[[Sequence[Step], Model], None] | None]:
             update(len(steps), model.max_iter, objective=steps[-1].objective)
 
         yield progress
+
+
+@contextmanager
+def _stages_bar() -> Iterator[tuple[Any, Any]]:
+    """A bar of what a run is at: of votes on disk, of a fit's iterations."""
+    from rich.progress import TextColumn
+
+    with _bar(TextColumn("{task.fields[stage]}"), TextColumn("{task.fields[how]}")) as update:
+        if update is None:
+            yield None, None
+            return
+
+        def progress(steps: Sequence[Step], model: Model) -> None:
+            stage = f"iteration {len(steps)} of at most {model.max_iter}"
+            objective = f"objective {steps[-1].objective:,.1f}"
+            update(len(steps), model.max_iter, stage=stage, how=objective)
+
+        def at(stage: str, done: float, total: float | None, how: str = "") -> None:
+            update(done, total, stage=stage, how=how)
+
+        yield progress, at
 
 
 @contextmanager

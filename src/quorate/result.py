@@ -55,23 +55,16 @@ class Overview(NamedTuple):
         return cls(tasks, answered, float(confidence.sum()), near_ties)
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
-    """Answers with their confidence, and workers with their quality.
-
-    ``posterior[task, class]`` is the belief, ``answers[task]`` the code of the chosen class and
-    ``tally[worker]`` the expected number of right and wrong labels; rows are in the order of
-    ``labels`` and ``workers``, columns in that of ``classes``. ``per_task`` is what else the model
-    has to say of each task, such as its difficulty, by name.
-    """
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fitted:
+    """What was learned of the workers, and how; ``tally[worker]`` is the expected number of right
+    and wrong labels, in the order of ``workers``."""
 
     model: Model
     params: Any
     stats: Any
     steps: tuple[Step, ...]
     converged: bool
-    posterior: Floats
-    answers: Codes
     tally: Floats
     codebook: Codebook
     seconds: float
@@ -79,13 +72,6 @@ class Result:
     kind: Kind = Kind()
     read: ReadReport | None = None
     notes: tuple[str, ...] = ()
-    per_task: Mapping[str, Floats] = field(default_factory=dict)
-
-    @property
-    def labels(self) -> Any:
-        """A table of task, label, confidence and what else the model has to say of a task, in the
-        caller's kind of table."""
-        return self.kind.give(self.labels_frame)
 
     @property
     def workers(self) -> Any:
@@ -129,31 +115,8 @@ class Result:
         return next((i for i, step in enumerate(self.steps) if step.hard), None)
 
     @cached_property
-    def confidence(self) -> Floats:
-        """The belief in each task's answer."""
-        chosen: Floats = np.take_along_axis(self.posterior, self.answers[:, None], axis=1)[:, 0]
-        return chosen
-
-    @property
-    def overview(self) -> Overview:
-        return Overview.of(self.posterior, self.answers)
-
-    @cached_property
-    def labels_frame(self) -> pl.DataFrame:
-        frame = self._answers_frame(self.codebook.tasks, self.answers, self.confidence)
-        return frame.with_columns(pl.Series(name, c) for name, c in self.per_task.items())
-
-    @cached_property
     def workers_frame(self) -> pl.DataFrame:
         return worker_table(self.codebook.workers, self.tally)
-
-    @cached_property
-    def posterior_frame(self) -> pl.DataFrame:
-        """The belief as a table: task, and a column for each class (`task_` for one so called)."""
-        columns = {"task": self.codebook.tasks}
-        for name, belief in zip(map(str, self.classes), self.posterior.T, strict=True):
-            columns[f"{name}_" if name in columns else name] = pl.Series(belief)
-        return pl.DataFrame(columns)
 
     @property
     def confusion_frame(self) -> pl.DataFrame:
@@ -175,6 +138,47 @@ class Result:
                 name: values.ravel(),
             }
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result(Fitted):
+    """Answers with their confidence, and workers with their quality.
+
+    ``posterior[task, class]`` is the belief, ``answers[task]`` the code of the chosen class and
+    ``tally[worker]`` the expected number of right and wrong labels; rows are in the order of
+    ``labels`` and ``workers``, columns in that of ``classes``. ``per_task`` is what else the model
+    has to say of each task, such as its difficulty, by name.
+    """
+
+    posterior: Floats
+    answers: Codes
+    per_task: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> Any:
+        """A table of task, label, confidence and what else the model has to say of a task, in the
+        caller's kind of table."""
+        return self.kind.give(self.labels_frame)
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """The belief in each task's answer."""
+        chosen: Floats = np.take_along_axis(self.posterior, self.answers[:, None], axis=1)[:, 0]
+        return chosen
+
+    @property
+    def overview(self) -> Overview:
+        return Overview.of(self.posterior, self.answers)
+
+    @cached_property
+    def labels_frame(self) -> pl.DataFrame:
+        book = self.codebook
+        return answer_table(book.tasks, book.classes, self.answers, self.confidence, self.per_task)
+
+    @cached_property
+    def posterior_frame(self) -> pl.DataFrame:
+        """The belief as a table: task, and a column for each class (`task_` for one so called)."""
+        return belief_table(self.codebook.tasks, self.codebook.classes, self.posterior)
 
     def predict(self, votes: Any = None, *, features: Any = None, **reading: Any) -> Any:
         """Labels for new tasks from what was learned, as a table of task, label and confidence.
@@ -200,7 +204,8 @@ class Result:
         posterior = np.concatenate([self._believe(block, params) for block in labels.blocks()])
         answers = kernels.choose(posterior, self.model.ties, self.model.seed, 0)
         confidence = np.take_along_axis(posterior, answers[:, None], axis=1)[:, 0]
-        return new.kind.give(self._answers_frame(new.codebook.tasks, answers, confidence))
+        tasks, classes = new.codebook.tasks, self.codebook.classes
+        return new.kind.give(answer_table(tasks, classes, answers, confidence))
 
     def _with_features(self, votes: Votes, features: Any, **reading: Any) -> Votes:
         if self.codebook.features is None:
@@ -213,12 +218,6 @@ class Result:
     def _believe(self, block: Any, params: Any) -> Floats:
         local, _ = self.model.sweep(block, params, self.model.begin(block))
         return self.model.posterior(block, params, local)
-
-    def _answers_frame(self, tasks: pl.Series, answers: Codes, confidence: Floats) -> pl.DataFrame:
-        label = self.codebook.classes.gather(answers)
-        return pl.DataFrame(
-            [tasks.alias("task"), label.alias("label"), pl.Series("confidence", confidence)]
-        )
 
     def save(self, path: str | Path) -> None:
         """Keep the result in one file: a zip of JSON, NumPy arrays and Parquet tables of names."""
@@ -276,6 +275,29 @@ def _put(archive: zipfile.ZipFile, name: str, value: Any) -> Any:
     if isinstance(value, tuple):
         return [_put(archive, f"{name}/{i}", part) for i, part in enumerate(value)]
     return value
+
+
+def answer_table(
+    tasks: pl.Series,
+    classes: pl.Series,
+    answers: Codes,
+    confidence: Floats,
+    more: Mapping[str, Floats] | None = None,
+) -> pl.DataFrame:
+    """Task, label and confidence, and what else there is to say of each task."""
+    columns = [tasks.alias("task"), classes.gather(answers).alias("label")]
+    columns.append(pl.Series("confidence", confidence))
+    return pl.DataFrame(
+        columns + [pl.Series(name, values) for name, values in (more or {}).items()]
+    )
+
+
+def belief_table(tasks: pl.Series, classes: pl.Series, posterior: Floats) -> pl.DataFrame:
+    """Task, and the belief in each class (`task_` for one so called)."""
+    columns = {"task": tasks}
+    for name, belief in zip(map(str, classes), posterior.T, strict=True):
+        columns[f"{name}_" if name in columns else name] = pl.Series(belief)
+    return pl.DataFrame(columns)
 
 
 def worker_table(workers: pl.Series, tally: Floats) -> pl.DataFrame:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 from quorate.errors import require_number
 from quorate.labels import Labels
 from quorate.model import Sum
 
 Sweep = Callable[[Labels, Any, Any], tuple[Any, Any]]
+
+
+class States(Protocol):
+    """The local state of each block: a list, or what keeps them elsewhere."""
+
+    def __getitem__(self, index: int, /) -> Any: ...
+    def __setitem__(self, index: int, state: Any, /) -> None: ...
 
 
 class Threads:
@@ -40,9 +47,7 @@ class Threads:
         while waiting:
             yield waiting.popleft().result()
 
-    def sweep(
-        self, sweep: Sweep, blocks: Sequence[Labels], params: Any, local: MutableSequence[Any]
-    ) -> Any:
+    def sweep(self, sweep: Sweep, blocks: Sequence[Labels], params: Any, local: States) -> Any:
         """Replace each block's local state, and return the sum of the statistics. Blocks and states
         are taken and put back by the threads, which matters where they are on disk."""
 
@@ -60,11 +65,11 @@ class Blocks:
     """The blocks of some labels with their local states, and the threads that sweep them."""
 
     def __init__(
-        self, threads: Threads, blocks: Sequence[Labels], local: MutableSequence[Any] | None = None
+        self, threads: Threads, blocks: Sequence[Labels], local: States | None = None
     ) -> None:
         self.threads = threads
         self.blocks = blocks
-        self.local: MutableSequence[Any] = [None] * len(blocks) if local is None else local
+        self.local: States = [None] * len(blocks) if local is None else local
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         def begin_one(i: int) -> None:

@@ -15,11 +15,12 @@ from quorate.errors import DataError, UsageError
 from quorate.io.faults import FAULTS, reason
 from quorate.io.sources import COMPRESSED, FORMATS, format_of
 
-WRITERS: dict[str, Callable[[pl.DataFrame, BinaryIO], object]] = {
-    "csv": lambda frame, file: frame.write_csv(file),
-    "tsv": lambda frame, file: frame.write_csv(file, separator="\t"),
-    "jsonl": lambda frame, file: frame.write_ndjson(file),
-    "parquet": lambda frame, file: frame.write_parquet(file),
+Frame = pl.DataFrame | pl.LazyFrame  # the latter is written as it is read
+WRITERS: dict[str, Callable[[pl.LazyFrame, BinaryIO], object]] = {
+    "csv": lambda query, file: query.sink_csv(file),
+    "tsv": lambda query, file: query.sink_csv(file, separator="\t"),
+    "jsonl": lambda query, file: query.sink_ndjson(file),
+    "parquet": lambda query, file: query.sink_parquet(file),
 }
 
 
@@ -36,16 +37,16 @@ class Outputs:
 
     def __init__(self) -> None:
         self._staged: list[tuple[Path, Path]] = []
-        self._printed: list[pl.DataFrame] = []
+        self._printed: list[Frame] = []
 
     def __enter__(self) -> Outputs:
         return self
 
-    def table(self, frame: pl.DataFrame, path: str) -> None:
+    def table(self, frame: Frame, path: str) -> None:
         """Stage a table; ``"-"`` is standard output, as CSV."""
         if path != "-":
             write = WRITERS[output_format(path)]
-            self.file(path, lambda file: write(frame, file))
+            self.file(path, lambda file: write(frame.lazy(), file))
         elif self._printed:
             raise UsageError("Only one table can go to standard output.")
         else:
@@ -84,7 +85,9 @@ class Outputs:
             except OSError as error:
                 raise _unwritten(str(place), error) from None
         for frame in self._printed:
-            _print(frame.write_csv())
+            parts = [frame] if isinstance(frame, pl.DataFrame) else frame.collect_batches()
+            for i, part in enumerate(parts):
+                _print(part.write_csv(include_header=i == 0))
 
 
 def _unwritten(path: str, error: BaseException) -> DataError:

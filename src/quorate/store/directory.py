@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import shutil
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -136,6 +138,16 @@ class StoredBlocks(Sequence[Labels]):
             gold=np.load(place / "gold.npy") if self.gold else None,
             first_task=start,
         )
+
+    def fetch_after(self, block: Labels, ahead: int) -> None:
+        """Ask for a block that will soon be needed, so that it need not be waited for."""
+        index = bisect_left(self.starts, block.first_task) + ahead
+        if index >= len(self.starts) or not hasattr(os, "posix_fadvise"):
+            return
+        place = block_place(self.root, self.starts[index])
+        for name in ("said", "worker", "label"):
+            with (place / f"{name}.npy").open("rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
 
     @property
     def shape(self) -> Labels:
