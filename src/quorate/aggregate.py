@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -26,14 +26,15 @@ from quorate.io import (
     shown,
     with_features,
 )
-from quorate.large import LargeResult, Stage, aggregate_large
+from quorate.large import LargeResult, Scale, aggregate_large
 from quorate.models import Ordered, make, method_named
 from quorate.multilabel import Multilabel, known_answers, questions, read_answer_sets
 from quorate.named import classes_in_order, classes_with, in_codes
 from quorate.result import Result
 from quorate.store import Source
+from quorate.store.filling import Stage
 
-ENGINES = ("threads", "stream")
+ENGINES = ("threads", "stream", "ray")
 
 
 @overload
@@ -57,10 +58,12 @@ def aggregate(
     engine: str | None = None,
     memory: str | float | None = None,
     store: str | Path | None = None,
+    address: str | None = None,
     resume: bool = False,
     progress: Progress | None = None,
     stage: Stage | None = None,
-    tables: tuple[str, ...] = ("labels", "posterior"),
+    tables: Sequence[str] = ("labels", "posterior"),
+    places: Mapping[str, Path] | None = None,
     task_column: str | None = None,
     worker_column: str | None = None,
     label_column: str | None = None,
@@ -110,27 +113,19 @@ def aggregate(
     if ordered is not False and multilabel:
         raise UsageError("ordered is for one right answer: options of several have no order.")
     if engine is None:
-        engine = "threads" if memory is None and store is None and not resume else "stream"
+        in_memory = memory is None and store is None and address is None and not resume
+        engine = "threads" if in_memory else "stream" if address is None else "ray"
     require_choice("engine", engine, ENGINES)
     if engine != "threads":
-        for name, given in (("features", features is not None), ("multilabel", multilabel)):
-            if given:
-                raise UsageError(f"{name} are for votes in memory: leave out engine and memory.")
-        columns = {"task": task_column, "worker": worker_column, "label": label_column}
+        if features is not None or multilabel:
+            what = "Features are" if features is not None else "Several right answers are"
+            raise UsageError(f"{what} for votes in memory: leave out engine, memory and store.")
         require_choice("repeats", repeats, ("count", "first", "last"))
+        columns = {"task": task_column, "worker": worker_column, "label": label_column}
+        source = Source(str(votes), columns, format, missing, repeats)
+        scale = Scale(engine, memory, store, address, resume, threads, tables, places or {}, stage)
         return aggregate_large(
-            Source(str(votes), columns, format, missing, repeats),
-            method,
-            options,
-            gold=gold,
-            ordered=ordered,
-            memory=memory,
-            store=store,
-            resume=resume,
-            threads=threads,
-            progress=progress,
-            stage=stage,
-            tables=tables,
+            source, method, options, scale, gold=gold, ordered=ordered, progress=progress
         )
     if "feature_weight" not in method_named(method).options and features is not None:
         raise UsageError(f"{method} does not learn from features: naive-bayes does.")

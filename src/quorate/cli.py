@@ -282,14 +282,18 @@ def aggregate(
     from quorate.report import show, summarise
 
     tables = {"labels": output, "workers": workers, "posterior": posterior, "confusion": confusion}
-    for path in tables.values():
+    by_task = [name for name in ("labels", "posterior") if tables[name] is not None]
+    on_cluster = options["engine"] == "ray" or options["address"] is not None
+    for name, path in tables.items():
+        if path == "-" and name in by_task and on_cluster:
+            raise UsageError("The processes of a cluster write files: name one for each table.")
         if path not in (None, "-"):
-            output_format(str(path))
+            output_format(str(path), directory=on_cluster and name in by_task)
     if save is not None:
         if multilabel:
             raise UsageError("save keeps one result, and with multilabel each option has its own.")
         check_place(save)
-        if options["memory"] or options["store"] or options["engine"] in ("stream", "ray"):
+        if on_cluster or options["memory"] or options["store"] or options["engine"] == "stream":
             raise UsageError("save keeps what is in memory: with --store the blocks stay instead.")
     given = _given(options)
     for pair in {"beta", "competence_prior", "ability_prior", "easiness_prior"} & given.keys():
@@ -300,12 +304,15 @@ def aggregate(
         given["feature_weight"] = _number("feature_weight", given["feature_weight"])
     if multilabel:
         given["multilabel"] = True
-    wanted = tuple(name for name in ("labels", "posterior") if tables[name] is not None)
-    with _stages_bar() as (progress, stage):
-        result: Any = run(votes, method, progress=progress, stage=stage, tables=wanted, **given)
     with Outputs() as outputs:
+        if on_cluster:
+            given["places"] = {name: outputs.directory(str(tables[name])) for name in by_task}
+        with _stages_bar() as (progress, stage):
+            result: Any = run(
+                votes, method, progress=progress, stage=stage, tables=by_task, **given
+            )
         for name, path in tables.items():
-            if path is not None:
+            if path is not None and not (on_cluster and name in by_task):
                 outputs.table(getattr(result, f"{name}_frame"), path)
         if save is not None:
             outputs.file(save, result.write)

@@ -43,6 +43,10 @@ class Tally(NamedTuple):
     workers: Floats | Rows
     overview: Overview
 
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("workers",)
+
 
 def fit(
     model: Model,

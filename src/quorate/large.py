@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,18 @@ from quorate.engines.stream import Stream
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError
 from quorate.fit import Conclude, Engine, Found, Progress, climb
-from quorate.io import Answers, find, read_answers, shown
+from quorate.io import Answers, find, read_answers, scan_tables, shown, write_table
 from quorate.kernels import Codes, Floats
 from quorate.labels import BLOCK_SIZE, Codebook, Labels
-from quorate.models import Ordered, make
+from quorate.model import Model, Step
+from quorate.models import Ordered, make, method_named
 from quorate.named import classes_in_order, classes_with, in_codes
 from quorate.result import Fitted, Overview, answer_table, belief_table
 from quorate.store import Sizes, Source, Store, StoredBlocks, StoredStates, fill, in_bytes
+from quorate.store.filling import Each, Stage
 from quorate.store.shuffle import block_place, save
 from quorate.store.sizes import require_memory
 
-Stage = Callable[[str, float, float | None], None]
 CHECKPOINT = "checkpoint.pickle"
 TABLES = 6  # copies of the workers' table that exist at a time: parameters, sums, and between
 BLOCK_BYTES = 60  # in memory for each task or label of a block that is being swept
@@ -41,7 +43,7 @@ class LargeResult(Fitted):
     is a polars query of them."""
 
     overview: Overview
-    place: Path
+    places: Mapping[str, Path]
     _kept: Any = field(repr=False)  # the directory, if it is to go with the result
 
     @property
@@ -51,71 +53,89 @@ class LargeResult(Fitted):
 
     @property
     def labels_frame(self) -> pl.LazyFrame:
-        return pl.scan_parquet(self.place / "labels" / "*.parquet")
+        return scan_tables(self.places["labels"])
 
     @property
     def posterior_frame(self) -> pl.LazyFrame:
         """A query of the belief: task, and a column for each class."""
-        return pl.scan_parquet(self.place / "posterior" / "*.parquet")
+        return scan_tables(self.places["posterior"])
 
 
 @dataclass(frozen=True)
 class PutTables:
-    """The tables of a block's answers, each as a file of its own among those of the others."""
+    """The tables of a block's answers, each a file among those of the other blocks. `places` are
+    their directories, by the tables' names, whose suffix says the format."""
 
     store: Store
     classes: pl.Series
-    tables: tuple[str, ...]
+    places: Mapping[str, Path]
 
     def __call__(
         self, block: Labels, posterior: Floats, answers: Codes, more: Mapping[str, Floats]
     ) -> None:
         tasks = self.store.tasks(block.first_task)
-        confidence = posterior[np.arange(len(answers)), answers]
-        name = f"part-{block.first_task:015d}.parquet"
-        if "labels" in self.tables:
-            frame = answer_table(tasks, self.classes, answers, confidence, more)
-            frame.write_parquet(self.store.root / "labels" / name)
-        if "posterior" in self.tables:
-            frame = belief_table(tasks, self.classes, posterior)
-            frame.write_parquet(self.store.root / "posterior" / name)
+        if "labels" in self.places:
+            confidence = posterior[np.arange(len(answers)), answers]
+            self._put("labels", block, answer_table(tasks, self.classes, answers, confidence, more))
+        if "posterior" in self.places:
+            self._put("posterior", block, belief_table(tasks, self.classes, posterior))
+
+    def _put(self, name: str, block: Labels, frame: pl.DataFrame) -> None:
+        place = self.places[name]
+        write_table(frame, place / f"part-{block.first_task:015d}{place.suffix}")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How votes larger than memory are worked on. `engine` is ``"stream"``, threads of this process
+    over blocks on disk, or ``"ray"``, the processes of a cluster; `memory` bounds each process.
+    `store` is the directory of the blocks, `address` that of the cluster; `resume` goes on with
+    what was cut short. `tables` are those to put, in directories that `places` names, or beside the
+    blocks."""
+
+    engine: str = "stream"
+    memory: str | float | None = None
+    store: str | Path | None = None
+    address: str | None = None
+    resume: bool = False
+    threads: int | None = None
+    tables: Sequence[str] = ("labels", "posterior")
+    places: Mapping[str, Path] = field(default_factory=dict)
+    stage: Stage | None = None
 
 
 def aggregate_large(
     source: Source,
     method: str,
     options: Mapping[str, Any],
+    scale: Scale,
     *,
     gold: Any = None,
     ordered: bool | Sequence[Any] = False,
-    memory: str | float | None = None,
-    store: str | Path | None = None,
-    resume: bool = False,
-    threads: int | None = None,
     progress: Progress | None = None,
-    stage: Stage | None = None,
-    tables: tuple[str, ...] = ("labels", "posterior"),
 ) -> LargeResult:
     """Like `aggregate`, of files that need not fit in memory."""
     began = time.perf_counter()
-    bound = in_bytes(memory) if memory is not None else _half_of_what_is_free()
-    sizes = Sizes.within(bound, BLOCK_SIZE)
-    kept, root = _place(store)
-    votes = _stored(root, source, sizes, stage)
+    method_named(method)
+    workforce = _workforce(scale)
+    sizes = Sizes.within(workforce.memory, BLOCK_SIZE)
+    kept, root = _place(scale)
+    votes = _stored(root, source, sizes, workforce, scale.stage)
     notes: list[str] = []
     book, blocks = _coded(votes, gold, ordered, source, notes)
-    engine_threads = Threads(threads)
-    _require_room(bound, blocks, engine_threads.n_threads)
+    _require_room(workforce, blocks)
     model = make(method, **in_codes(options, book, notes))
     if ordered is not False:
         model, method = Ordered(model), f"{method}, ordered"
     states = StoredStates(root, blocks.starts)
-    engine = Stream(engine_threads, blocks, states)
-    found = _fitted(model, engine, blocks, states, root, resume, progress, notes)
-    for name in tables:
-        _emptied(root / name)
-    put = PutTables(votes, book.classes, tables)
-    tally = engine.sweep(Conclude(model, put), found.params)
+    engine = workforce.engine(blocks, states)
+    if scale.stage is not None:
+        progress = _with_rate(scale.stage, votes.manifest.n_votes)
+    found = _fitted(model, engine, blocks, states, root, scale.resume, progress, notes)
+    places = {name: scale.places.get(name, root / f"{name}.parquet") for name in scale.tables}
+    for place in places.values():
+        _emptied(place)
+    tally = engine.sweep(Conclude(model, PutTables(votes, book.classes, places)), found.params)
     note = getattr(found.params, "note", "")
     return LargeResult(
         model=model,
@@ -130,29 +150,76 @@ def aggregate_large(
         method=method,
         read=votes.report,
         notes=(*notes, note) if note else tuple(notes),
-        place=root,
+        places=places,
         _kept=kept,
     )
 
 
-def _place(store: str | Path | None) -> tuple[Any, Path]:
+@dataclass(frozen=True)
+class _Workforce:
+    """Who works: the memory and the threads of each process, how many there are, how they are given
+    functions to call, and how they become an engine."""
+
+    memory: float
+    n_threads: int
+    n_processes: int
+    each: Each
+    engine: Callable[[StoredBlocks, StoredStates], Engine]
+
+
+def _workforce(scale: Scale) -> _Workforce:
+    if scale.engine == "stream":
+        threads = Threads(scale.threads)
+        memory = _free_memory() / 2 if scale.memory is None else in_bytes(scale.memory)
+        return _Workforce(memory, threads.n_threads, 1, map, partial(Stream, threads))
+    if scale.address is not None and scale.store is None:
+        raise UsageError("A cluster needs a store (--store): a directory that every node reaches.")
+    from quorate.engines.ray import Actors, Cluster  # slow to import, and an extra
+
+    cluster = Cluster.join(scale.address, scale.threads)
+    share = _free_memory() / 2 / cluster.n_cpus
+    memory = share if scale.memory is None else in_bytes(scale.memory)
+    engine = partial(Actors, cluster)
+    return _Workforce(memory, 1, cluster.n_cpus, cluster.each, engine)
+
+
+def _with_rate(stage: Stage, n_votes: int) -> Progress:
+    """Iterations, and how many votes a second they go through."""
+    times = [time.perf_counter()]
+
+    def progress(steps: Sequence[Step], model: Model) -> None:
+        times.append(time.perf_counter())
+        rate = n_votes / (times[-1] - times[-2]) / 1e6
+        what = f"iteration {len(steps)} of at most {model.max_iter}"
+        stage(what, len(steps), model.max_iter, f"{rate:,.1f} million votes a second")
+
+    return progress
+
+
+def _place(scale: Scale) -> tuple[Any, Path]:
     """The directory for the blocks: that which is named, or one that goes with the result."""
-    if store is None:
+    if scale.store is None:
+        if scale.resume:
+            raise UsageError("To resume, name the store (--store) of what was cut short.")
         kept = tempfile.TemporaryDirectory(prefix="quorate-")
         return kept, Path(kept.name)
-    root = Path(store)
+    root = Path(scale.store).absolute()
     try:
         root.mkdir(exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{store} cannot be a directory for votes: {error.strerror}.") from None
+        raise UsageError(f"{root} cannot be a directory for votes: {error.strerror}.") from None
     return None, root
 
 
-def _stored(root: Path, source: Source, sizes: Sizes, stage: Stage | None) -> Store:
+def _stored(
+    root: Path, source: Source, sizes: Sizes, workforce: _Workforce, stage: Stage | None
+) -> Store:
     """The votes in blocks: those that are there already, if they are the same."""
     there = Store.open(root)
     if there is None:
-        return fill(root, source, sizes, progress=stage)
+        n_pieces = 1 if workforce.n_processes == 1 else 4 * workforce.n_processes
+        each = workforce.each
+        return fill(root, source, sizes, each=each, n_pieces=n_pieces, progress=stage)
     if there.manifest.origin != source.origin():
         raise UsageError(
             f"{root} holds other votes, or these as they were: name an empty directory as store"
@@ -240,15 +307,15 @@ def _emptied(place: Path) -> None:
         file.unlink()
 
 
-def _half_of_what_is_free() -> float:
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2
+def _free_memory() -> float:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _require_room(memory: float, blocks: StoredBlocks, n_threads: int) -> None:
+def _require_room(workforce: _Workforce, blocks: StoredBlocks) -> None:
     table = blocks.n_workers * blocks.n_classes**2 * 8
     block = BLOCK_SIZE * BLOCK_BYTES + BLOCK_SIZE / 2 * blocks.n_classes * 8 * 3
     require_memory(
-        memory,
-        TABLES * table + (2 * n_threads + 1) * block,
+        workforce.memory,
+        TABLES * table + (2 * workforce.n_threads + 1) * block,
         f"{blocks.n_workers:,} workers and {blocks.n_classes} classes",
     )

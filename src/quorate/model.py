@@ -39,7 +39,9 @@ class Model(Protocol):
     """What the loop in ``fit`` asks of a model; ``params``, ``local`` and ``stats`` are its own.
 
     ``local`` is per-task state and never leaves its block. ``stats`` is a NamedTuple of arrays and
-    numbers that are added field by field, in block order.
+    numbers that are added field by field, in block order. The fields of either that have a row (or
+    rows) for each worker are named in its ``by_worker``, so that what travels is only what a part
+    of the crowd needs.
     """
 
     @property
@@ -95,6 +97,10 @@ class Params(NamedTuple):
     divergence: float = 0.0
 
     @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("skill", "concentration")
+
+    @property
     def prior(self) -> Floats:
         """What is believed of a task without labels."""
         weights = np.exp(self.log_prior)
@@ -116,6 +122,10 @@ class Stats(NamedTuple):
     features: Floats | Rows | float = 0.0
     overlap: Floats | float = 0.0
     opening: Any = 0
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("counts",)
 
 
 class Start(NamedTuple):

@@ -17,7 +17,7 @@ from quorate.io.encode import (
 )
 from quorate.io.faults import listed, named, shown
 from quorate.io.features import Features, read_features, with_features
-from quorate.io.sinks import Outputs, check_place, output_format
+from quorate.io.sinks import Outputs, check_place, output_format, scan_tables, write_table
 from quorate.io.sources import Kind, read_table
 
 __all__ = [
@@ -42,7 +42,9 @@ __all__ = [
     "read_table",
     "read_votes",
     "retyped",
+    "scan_tables",
     "shown",
     "split_labels",
     "with_features",
+    "write_table",
 ]

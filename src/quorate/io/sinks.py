@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,19 @@ WRITERS: dict[str, Callable[[pl.LazyFrame, BinaryIO], object]] = {
     "jsonl": lambda query, file: query.sink_ndjson(file),
     "parquet": lambda query, file: query.sink_parquet(file),
 }
+
+
+def write_table(frame: Frame, path: Path) -> None:
+    """In the format of its suffix, whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with beside.open("wb") as file:
+        WRITERS[FORMATS[path.suffix]](frame.lazy(), file)
+    beside.replace(path)
+
+
+def scan_tables(place: Path) -> pl.LazyFrame:
+    """A query of the Parquet files of a directory, in the order of their names."""
+    return pl.scan_parquet(place / "*.parquet")
 
 
 class Outputs:
@@ -65,6 +79,16 @@ class Outputs:
         except FAULTS as error:
             raise _unwritten(path, error) from None
 
+    def directory(self, path: str) -> Path:
+        """Stage a directory for a table in parts, to be filled by others; its name's suffix is the
+        parts' format. It takes the place of one that has nothing else in it."""
+        output_format(path, directory=True)
+        place = Path(path).absolute()
+        beside = place.with_name(f".{place.stem}.{os.getpid()}.part{place.suffix}")
+        self._staged.append((beside, place))
+        beside.mkdir()
+        return beside
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -76,11 +100,15 @@ class Outputs:
                 self._place()
         finally:
             for beside, _ in self._staged:
+                if beside.is_dir():
+                    shutil.rmtree(beside)
                 beside.unlink(missing_ok=True)
 
     def _place(self) -> None:
         for beside, place in self._staged:
             try:
+                if beside.is_dir() and place.is_dir():
+                    shutil.rmtree(place)
                 beside.replace(place)
             except OSError as error:
                 raise _unwritten(str(place), error) from None
@@ -105,19 +133,24 @@ def _print(text: str) -> None:
         sys.stdout.write(text)
 
 
-def check_place(path: str) -> Path:
-    """Where a file is to go, if it can; known before any work is done."""
+def check_place(path: str, directory: bool = False) -> Path:
+    """Where a file is to go, if it can; known before any work is done. A directory of parts may
+    take the place of another such, and of nothing else."""
     place = Path(path)
-    if place.is_dir():
+    if directory and place.exists():
+        parts = place.is_dir() and all(f.name.startswith("part-") for f in place.iterdir())
+        if not parts:
+            raise UsageError(f"{path} is there already, and not a table in parts: remove it.")
+    elif place.is_dir():
         raise UsageError(f"{path} is a directory: name a file to write.")
     if not place.parent.is_dir():
         raise UsageError(f"There is no directory {place.parent} to write {place.name} in.")
     return place
 
 
-def output_format(path: str) -> str:
+def output_format(path: str, directory: bool = False) -> str:
     """The format to write a file in; known before any work is done."""
-    check_place(path)
+    check_place(path, directory)
     if path.lower().endswith(COMPRESSED):
         raise UsageError(f"Quorate does not write compressed text: name {path} without its suffix.")
     format = format_of(path)

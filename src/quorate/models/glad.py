@@ -44,6 +44,10 @@ class Params(NamedTuple):
     moved: float = np.inf
 
     @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("ability",)
+
+    @property
     def prior(self) -> Floats:
         return np.exp(self.log_prior)
 
@@ -56,6 +60,10 @@ class Stats(NamedTuple):
     log_likelihood: float
     log_easiness: float
     impossible: int
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("abilities",)
 
 
 class Local(NamedTuple):

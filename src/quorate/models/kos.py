@@ -117,6 +117,10 @@ class Params(NamedTuple):
     square: float
     sharpness: float
 
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("total",)
+
 
 class Stats(NamedTuple):
     total: Floats | Rows
@@ -126,6 +130,10 @@ class Stats(NamedTuple):
     score_size: float
     score_square: float
     tasks: int
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("total",)
 
 
 class Local(NamedTuple):

@@ -36,6 +36,10 @@ class Params(NamedTuple):
     loss: float
     prior: Floats
 
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("weight", "best")
+
 
 class Stats(NamedTuple):
     """``slopes[worker]``: the hinges' pull on the weight, and the curvature of their bound."""
@@ -43,6 +47,10 @@ class Stats(NamedTuple):
     slopes: Floats | Rows
     hinges: float
     classes: Floats
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("slopes",)
 
 
 @dataclass(frozen=True, eq=False)

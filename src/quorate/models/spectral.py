@@ -44,6 +44,10 @@ class Moments(NamedTuple):
     triples: Floats
     workers: Floats | Rows
 
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("workers",)
+
 
 def gather(block: Labels, model: EM) -> Moments:
     """The moments of a block of tasks."""

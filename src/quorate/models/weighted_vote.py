@@ -26,6 +26,10 @@ class Params(NamedTuple):
     accuracy: Floats
     prior: Floats
 
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("accuracy",)
+
 
 class Stats(NamedTuple):
     """``counts[worker]``: labels that agree with the answers, and labels that do not."""
@@ -33,6 +37,10 @@ class Stats(NamedTuple):
     counts: Floats | Rows
     classes: Floats
     changed: int = 0
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("counts",)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,7 +28,14 @@ from quorate.store.shuffle import (
 from quorate.store.sizes import DISK_ROW, Sizes, require_disk
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-Progress = Callable[[str, float, float | None], None]
+
+
+class Stage(Protocol):
+    """Told what is under way, how far, of how much, and how it goes."""
+
+    def __call__(self, what: str, done: float, total: float | None, how: str = "") -> None: ...
+
+
 UNKNOWN_ROWS = 1e8
 COMPRESSED_ROW = 5.0  # bytes
 SAMPLE = 1 << 16  # bytes from which the length of a row is guessed
@@ -69,11 +76,11 @@ def fill(
     each: Each = map,
     n_pieces: int = 1,
     block_size: int = BLOCK_SIZE,
-    progress: Progress | None = None,
+    progress: Stage | None = None,
 ) -> Store:
     """Put the votes of the source into blocks in a directory. `each` calls a function for each of
     some items, and gives the results in order; here or elsewhere."""
-    say = progress or (lambda stage, done, total: None)
+    say = progress or (lambda what, done, total, how="": None)
     batches = source.open()
     rows, row_bytes = _guess_rows(batches)
     require_disk(root, rows * (row_bytes + DISK_ROW))

@@ -1,0 +1,191 @@
+"""Blocks swept by the processes of a Ray cluster: for votes larger than a machine.
+
+Each actor owns some parts of the blocks and loads them itself from the store, which every node has
+to reach. An iteration sends the parameters out, to each part only the rows of its own workers, and
+adds the statistics as a tree that never passes through the driver: the order is that of the other
+engines, and so are the bits. A sweep can be done again, since it reads the states of the last one
+and puts its own elsewhere: an actor, a node or a driver may be lost at any moment.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.engines.compact import Workers, only, together, whole
+from quorate.engines.threads import Sweep
+from quorate.errors import DataError, UsageError
+from quorate.labels import Labels
+from quorate.model import RUN, Sum
+from quorate.store import StoredBlocks, StoredStates
+
+try:
+    import ray
+except ImportError:
+    raise UsageError("The engine ray needs Ray: pip install 'quorate[ray]'.") from None
+
+ATTEMPTS = 20  # at a sweep, when more than Ray itself can mend is lost
+PARTS_OF_AN_ACTOR = 4
+WORTH_CUTTING = 0.5  # of the workers: a part with more of them gets all parameters
+
+
+class Part:
+    """Some blocks that follow each other, in the memory of the process that owns them."""
+
+    def __init__(self, blocks: StoredBlocks) -> None:
+        self.blocks = [blocks[i] for i in range(len(blocks))]
+        self.states = StoredStates(blocks.root, blocks.starts)
+        self.at: tuple[int, list[Any]] | None = None  # the states, and after how many sweeps
+        present = np.zeros(blocks.n_workers, dtype=bool)
+        for block in self.blocks:
+            present[block.worker] = True
+        self.workers: Workers = np.flatnonzero(present)
+        self.n_workers = blocks.n_workers
+
+    def begin(self, begin: Callable[[Labels], Any]) -> None:
+        self._put(0, [begin(block) for block in self.blocks])
+
+    def sweep(self, sweep: Sweep, params: Any, sweeps: int) -> Any:
+        """The sum of the statistics; the same each time it is asked after so many sweeps."""
+        if self.at is None or self.at[0] != sweeps:
+            self.states.sweeps = sweeps
+            self.at = sweeps, [self.states[i] for i in range(len(self.blocks))]
+        total, states, params = Sum(), [], whole(params)
+        for block, state in zip(self.blocks, self.at[1], strict=True):
+            after, stats = sweep(block, params, state)
+            states.append(after)
+            total.add(stats)
+        self._put(sweeps, states)
+        return only(total.result(), self.workers, self.n_workers)
+
+    def _put(self, sweeps: int, states: list[Any]) -> None:
+        self.states.sweeps = sweeps
+        for i, state in enumerate(states):
+            self.states[i] = state
+        self.at = sweeps + 1, states
+
+
+class Owner:
+    """An actor: parts, each loaded when it is first asked for, and again after a restart."""
+
+    def __init__(self, blocks: Sequence[StoredBlocks]) -> None:
+        self._blocks = blocks
+        self._parts: dict[int, Part] = {}
+
+    def workers(self, part: int) -> Workers:
+        return self._part(part).workers
+
+    def begin(self, part: int, begin: Callable[[Labels], Any]) -> None:
+        self._part(part).begin(begin)
+
+    def sweep(self, part: int, sweep: Sweep, params: Any, sweeps: int) -> Any:
+        return self._part(part).sweep(sweep, params, sweeps)
+
+    def _part(self, part: int) -> Part:
+        if part not in self._parts:
+            self._parts[part] = Part(self._blocks[part])
+        return self._parts[part]
+
+
+def _call(function: Callable[[Any], Any], item: Any) -> Any:
+    return function(item)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A Ray cluster: one that is running, by address, or one of this machine's cores."""
+
+    n_cpus: int
+
+    @classmethod
+    def join(cls, address: str | None = None, n_cpus: int | None = None) -> Cluster:
+        quiet = {"log_to_driver": False, "logging_level": "error", "include_dashboard": False}
+        if not ray.is_initialized():
+            try:
+                if address is None:
+                    ray.init(num_cpus=n_cpus, **quiet)
+                else:
+                    ray.init(address=address, log_to_driver=False, logging_level="error")
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                why = str(error).strip().splitlines()[0]
+                raise DataError(f"There is no Ray cluster at {address} ({why}).") from None
+        return cls(int(ray.cluster_resources().get("CPU", 1)))
+
+    def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """The function of each item, in order, by whichever process is free."""
+        call, shared = ray.remote(max_retries=-1)(_call), ray.put(function)
+        waiting: deque[Any] = deque()
+        for item in items:
+            waiting.append(call.remote(shared, item))
+            if len(waiting) > 2 * self.n_cpus:
+                yield ray.get(waiting.popleft())
+        while waiting:
+            yield ray.get(waiting.popleft())
+
+
+class Actors:
+    """The engine: parts of the blocks, who owns each, and which workers each has to do with."""
+
+    def __init__(self, cluster: Cluster, blocks: StoredBlocks, states: StoredStates) -> None:
+        self.states = states
+        self._n_workers = blocks.n_workers
+        parts = _parts(blocks, PARTS_OF_AN_ACTOR * cluster.n_cpus)
+        n_actors = min(cluster.n_cpus, len(parts))
+        owner = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Owner)
+        self._actors = [owner.remote(parts) for _ in range(n_actors)]
+        self._owners = [self._actors[i * n_actors // len(parts)] for i in range(len(parts))]
+        workers = [owner.workers.remote(i) for i, owner in enumerate(self._owners)]
+        self._workers: list[Workers] = ray.get(workers)
+
+    def begin(self, begin: Callable[[Labels], Any]) -> None:
+        shared = ray.put(begin)
+        ray.get([owner.begin.remote(i, shared) for i, owner in enumerate(self._owners)])
+        self.states.sweeps += 1
+
+    def sweep(self, sweep: Sweep, params: Any) -> Any:
+        for attempt in range(ATTEMPTS):
+            try:
+                total = ray.get(self._tree(sweep, params))
+                break
+            except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError):
+                if attempt == ATTEMPTS - 1:
+                    raise DataError("The cluster lost too much to go on: resume later.") from None
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from None
+        self.states.sweeps += 1
+        return whole(total)
+
+    def _tree(self, sweep: Sweep, params: Any) -> Any:
+        """A reference to the sum: neighbours are added where they are, and their sums likewise."""
+        shared_sweep, everything = ray.put(sweep), ray.put(params)
+        sums = [
+            owner.sweep.remote(
+                i, shared_sweep, self._params(i, params, everything), self.states.sweeps
+            )
+            for i, owner in enumerate(self._owners)
+        ]
+        add = ray.remote(num_cpus=0, max_retries=-1)(together)
+        while len(sums) > 1:
+            pairs = zip(sums[::2], sums[1::2], strict=False)
+            odd = sums[-1:] if len(sums) % 2 else []
+            sums = [add.remote(one, other) for one, other in pairs] + odd
+        return sums[0]
+
+    def _params(self, part: int, params: Any, everything: Any) -> Any:
+        workers = self._workers[part]
+        if len(workers) > WORTH_CUTTING * self._n_workers:
+            return everything
+        return only(params, workers, self._n_workers)
+
+
+def _parts(blocks: StoredBlocks, n: int) -> list[StoredBlocks]:
+    """At least about so many parts of 1, 2, 4, ... runs of blocks each, so that the sum of a part
+    is a branch of the tree in which statistics are added."""
+    size = RUN
+    while len(blocks) > 2 * size * n:
+        size *= 2
+    return [blocks[at : at + size] for at in range(0, len(blocks), size)]
