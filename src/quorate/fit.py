@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from quorate import kernels
-from quorate.engines.threads import Blocks, Threads
+from quorate.engines.threads import Threads
 from quorate.errors import DataError
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import Codebook, Labels
@@ -74,7 +74,7 @@ def fit(
     if not labels.n_labels:
         raise DataError("There are no labels to aggregate.")
     began = time.perf_counter()
-    blocks = Blocks(engine or Threads(), list(labels.blocks()))
+    blocks = (engine or Threads()).over(labels)
     blocks.begin(model.begin)
     found = climb(model, blocks, Found(model.start(labels[:0])), progress)
     note = getattr(found.params, "note", "")

@@ -176,7 +176,7 @@ def _workforce(scale: Scale) -> _Workforce:
         raise UsageError("A cluster needs a store (--store): a directory that every node reaches.")
     from quorate.engines.ray import Actors, Cluster  # slow to import, and an extra
 
-    cluster = Cluster.join(scale.address, scale.threads)
+    cluster = Cluster(scale.address, scale.threads)
     share = _free_memory() / 2 / cluster.n_cpus
     memory = share if scale.memory is None else in_bytes(scale.memory)
     engine = partial(Actors, cluster)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from quorate.engines.compact import Workers, only, together, whole
-from quorate.engines.threads import Sweep
+from quorate.engines.threads import Sweep, cores
 from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
 from quorate.model import RUN, Sum
@@ -30,6 +31,7 @@ except ImportError:
 
 ATTEMPTS = 20  # at a sweep, when more than Ray itself can mend is lost
 PARTS_OF_AN_ACTOR = 4
+SOME_CPU = 0.01  # of an actor: those of a lost node have to find room on the others
 WORTH_CUTTING = 0.5  # of the workers: a part with more of them gets all parameters
 
 
@@ -70,50 +72,48 @@ class Part:
 
 
 class Owner:
-    """An actor: parts, each loaded when it is first asked for, and again after a restart."""
+    """An actor: parts of the blocks in a store, each loaded when it is first asked for, and again
+    after a restart."""
 
-    def __init__(self, blocks: Sequence[StoredBlocks]) -> None:
-        self._blocks = blocks
+    def __init__(self) -> None:
+        self._run = ""
         self._parts: dict[int, Part] = {}
 
-    def workers(self, part: int) -> Workers:
-        return self._part(part).workers
+    def workers(self, run: str, blocks: StoredBlocks) -> Workers:
+        return self._part(run, blocks).workers
 
-    def begin(self, part: int, begin: Callable[[Labels], Any]) -> None:
-        self._part(part).begin(begin)
+    def begin(self, run: str, blocks: StoredBlocks, begin: Callable[[Labels], Any]) -> None:
+        self._part(run, blocks).begin(begin)
 
-    def sweep(self, part: int, sweep: Sweep, params: Any, sweeps: int) -> Any:
-        return self._part(part).sweep(sweep, params, sweeps)
+    def sweep(self, run: str, blocks: StoredBlocks, sweep: Sweep, params: Any, sweeps: int) -> Any:
+        return self._part(run, blocks).sweep(sweep, params, sweeps)
 
-    def _part(self, part: int) -> Part:
-        if part not in self._parts:
-            self._parts[part] = Part(self._blocks[part])
-        return self._parts[part]
+    def _part(self, run: str, blocks: StoredBlocks) -> Part:
+        """Those of an earlier run are forgotten."""
+        if run != self._run:
+            self._run, self._parts = run, {}
+        start = blocks.starts[0]
+        if start not in self._parts:
+            self._parts[start] = Part(blocks)
+        return self._parts[start]
 
 
 def _call(function: Callable[[Any], Any], item: Any) -> Any:
     return function(item)
 
 
-@dataclass(frozen=True)
 class Cluster:
-    """A Ray cluster: one that is running, by address, or one of this machine's cores."""
+    """A Ray cluster: one that is running, by address, or one of this machine's cores; and an actor
+    for each of its cores."""
 
-    n_cpus: int
-
-    @classmethod
-    def join(cls, address: str | None = None, n_cpus: int | None = None) -> Cluster:
-        quiet = {"log_to_driver": False, "logging_level": "error", "include_dashboard": False}
+    def __init__(self, address: str | None = None, n_cpus: int | None = None) -> None:
         if not ray.is_initialized():
-            try:
-                if address is None:
-                    ray.init(num_cpus=n_cpus, **quiet)
-                else:
-                    ray.init(address=address, log_to_driver=False, logging_level="error")
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                why = str(error).strip().splitlines()[0]
-                raise DataError(f"There is no Ray cluster at {address} ({why}).") from None
-        return cls(int(ray.cluster_resources().get("CPU", 1)))
+            _join(address, n_cpus)
+        self.n_cpus = int(ray.cluster_resources().get("CPU", 1))
+        owner = ray.remote(
+            num_cpus=SOME_CPU, max_restarts=-1, max_task_retries=-1, scheduling_strategy="SPREAD"
+        )(Owner)
+        self.owners = [owner.remote() for _ in range(self.n_cpus)]
 
     def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """The function of each item, in order, by whichever process is free."""
@@ -122,52 +122,78 @@ class Cluster:
         for item in items:
             waiting.append(call.remote(shared, item))
             if len(waiting) > 2 * self.n_cpus:
-                yield ray.get(waiting.popleft())
+                yield _got(waiting.popleft())
         while waiting:
-            yield ray.get(waiting.popleft())
+            yield _got(waiting.popleft())
+
+
+def _join(address: str | None, n_cpus: int | None) -> None:
+    try:
+        if address is not None:
+            ray.init(address=address, log_to_driver=False, logging_level="error")
+            return
+        ray.init(
+            num_cpus=n_cpus or cores(),
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+        )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        why = str(error).strip().splitlines()[0].rstrip(".")
+        where = "" if address is None else f" at {address}"
+        raise DataError(f"There is no Ray cluster{where} ({why}).") from None
+
+
+def _got(reference: Any) -> Any:
+    """What it refers to; a failure there is the same failure here."""
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
 
 
 class Actors:
     """The engine: parts of the blocks, who owns each, and which workers each has to do with."""
 
     def __init__(self, cluster: Cluster, blocks: StoredBlocks, states: StoredStates) -> None:
-        self.states = states
+        self._run = uuid4().hex
+        self._states = states
         self._n_workers = blocks.n_workers
-        parts = _parts(blocks, PARTS_OF_AN_ACTOR * cluster.n_cpus)
-        n_actors = min(cluster.n_cpus, len(parts))
-        owner = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Owner)
-        self._actors = [owner.remote(parts) for _ in range(n_actors)]
-        self._owners = [self._actors[i * n_actors // len(parts)] for i in range(len(parts))]
-        workers = [owner.workers.remote(i) for i, owner in enumerate(self._owners)]
-        self._workers: list[Workers] = ray.get(workers)
+        owners = cluster.owners
+        self._parts = _parts(blocks, PARTS_OF_AN_ACTOR * len(owners))
+        n_parts = len(self._parts)
+        self._owners = [owners[i * len(owners) // n_parts] for i in range(n_parts)]
+        self._workers: list[Workers] = [
+            _got(workers) for workers in self._ask("workers", [()] * n_parts)
+        ]
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         shared = ray.put(begin)
-        ray.get([owner.begin.remote(i, shared) for i, owner in enumerate(self._owners)])
-        self.states.sweeps += 1
+        for done in self._ask("begin", [(shared,)] * len(self._parts)):
+            _got(done)
+        self._states.sweeps += 1
 
     def sweep(self, sweep: Sweep, params: Any) -> Any:
         for attempt in range(ATTEMPTS):
             try:
-                total = ray.get(self._tree(sweep, params))
+                total = _got(self._tree(sweep, params))
                 break
             except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError):
                 if attempt == ATTEMPTS - 1:
                     raise DataError("The cluster lost too much to go on: resume later.") from None
-            except ray.exceptions.RayTaskError as error:
-                raise error.cause from None
-        self.states.sweeps += 1
-        return whole(total)
+        self._states.sweeps += 1
+        return whole(deepcopy(total))  # what Ray gives cannot be written to
 
     def _tree(self, sweep: Sweep, params: Any) -> Any:
         """A reference to the sum: neighbours are added where they are, and their sums likewise."""
-        shared_sweep, everything = ray.put(sweep), ray.put(params)
-        sums = [
-            owner.sweep.remote(
-                i, shared_sweep, self._params(i, params, everything), self.states.sweeps
-            )
-            for i, owner in enumerate(self._owners)
-        ]
+        shared, everything = ray.put(sweep), ray.put(params)
+        sums = self._ask(
+            "sweep",
+            [
+                (shared, self._params(workers, params, everything), self._states.sweeps)
+                for workers in self._workers
+            ],
+        )
         add = ray.remote(num_cpus=0, max_retries=-1)(together)
         while len(sums) > 1:
             pairs = zip(sums[::2], sums[1::2], strict=False)
@@ -175,8 +201,14 @@ class Actors:
             sums = [add.remote(one, other) for one, other in pairs] + odd
         return sums[0]
 
-    def _params(self, part: int, params: Any, everything: Any) -> Any:
-        workers = self._workers[part]
+    def _ask(self, what: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """References to what the owner of each part answers."""
+        return [
+            getattr(owner, what).remote(self._run, part, *more)
+            for owner, part, more in zip(self._owners, self._parts, arguments, strict=True)
+        ]
+
+    def _params(self, workers: Workers, params: Any, everything: Any) -> Any:
         if len(workers) > WORTH_CUTTING * self._n_workers:
             return everything
         return only(params, workers, self._n_workers)

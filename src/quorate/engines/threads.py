@@ -34,6 +34,10 @@ class Threads:
         require_number("threads", self.n_threads, at_least=1)
         self._pool = ThreadPoolExecutor(self.n_threads)
 
+    def over(self, labels: Labels) -> Blocks:
+        """The engine for labels in memory."""
+        return Blocks(self, list(labels.blocks()))
+
     def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """``function`` of each item, in order, at most two items a thread ahead."""
         if self.n_threads == 1 or len(items) == 1:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from quorate import metrics
-from quorate.engines.threads import Blocks, Threads
+from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
 from quorate.fit import conclude, fit
 from quorate.io import complete_rows, read_table, read_votes, shown
@@ -349,7 +349,7 @@ class Online:
         labels = state.ballots.labels(state.n_classes)
         if not labels.n_labels:
             raise DataError("There are no labels to aggregate.")
-        blocks = Blocks(Threads(), list(labels.blocks()))
+        blocks = Threads().over(labels)
         params = state.params()
         blocks.begin(self._model.begin)
         stats = blocks.sweep(self._model.sweep, params)

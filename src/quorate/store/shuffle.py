@@ -272,7 +272,8 @@ class _Names:
 
 def merged(names: Sequence[pl.Series]) -> tuple[pl.Series, list[Codes]]:
     """All names in order of appearance, and for each piece the codes among them of its own."""
-    every = pl.concat([piece for piece in names if len(piece)]).unique(maintain_order=True)
+    some = [piece for piece in names if len(piece)]
+    every = pl.concat(some).unique(maintain_order=True) if some else pl.Series(dtype=pl.Null)
     codes = pl.arange(0, len(every), dtype=pl.Int32, eager=True)
     return every, [
         piece.replace_strict(every, codes, return_dtype=pl.Int32).to_numpy()

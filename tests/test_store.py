@@ -1,0 +1,155 @@
+"""Votes on disk: the blocks are those that memory would have, whatever the sizes and the order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quorate.errors import DataError, UsageError
+from quorate.io import find, read_votes
+from quorate.labels import Labels
+from quorate.store import Sizes, Source, Store, StoredBlocks, fill, in_bytes, sizes
+
+TINY = Sizes(batch_rows=40, part_rows=60, blocks=2)
+
+
+def random_votes(seed: int, rows: int = 600, tasks: int = 90) -> pl.DataFrame:
+    """Some tasks with very many votes, repeats, and rows that lack a field."""
+    random = np.random.default_rng(seed)
+    task = np.where(random.random(rows) < 0.2, 7, random.integers(tasks, size=rows))
+    frame = pl.DataFrame(
+        {
+            "task": [f"t{t}" for t in task],
+            "worker": [f"w{w}" for w in random.integers(12, size=rows)],
+            "label": random.choice(["cat", "dog", "emu"], size=rows),
+        }
+    )
+    lacks = pl.Series(random.random(rows) < 0.05)
+    return frame.with_columns(pl.when(lacks).then(None).otherwise("worker").alias("worker"))
+
+
+def write(frame: pl.DataFrame, path: Path) -> str:
+    frame.write_csv(path) if path.suffix == ".csv" else frame.write_parquet(path)
+    return str(path)
+
+
+def blocks_of(store: Store) -> list[Labels]:
+    codes = find(store.labels, store.labels.sort()).to_numpy()
+    m = store.manifest
+    blocks = StoredBlocks(store.root, m.starts, len(store.workers), len(codes), codes)
+    return list(blocks)
+
+
+def assert_same_as_in_memory(path: str, root: Path, block_size: int, **options: Any) -> None:
+    repeats = options.get("repeats", "count")
+    votes = read_votes(path, **options)
+    source = Source(path, {}, repeats=repeats)
+    store = fill(root, source, TINY, n_pieces=3, block_size=block_size)
+    expected = list(votes.labels.blocks(block_size))
+    found = blocks_of(store)
+    assert len(found) == len(expected) > 1
+    for one, other in zip(found, expected, strict=True):
+        assert one.first_task == other.first_task
+        np.testing.assert_array_equal(one.indptr, other.indptr)
+        np.testing.assert_array_equal(one.worker, other.worker)
+        np.testing.assert_array_equal(one.label, other.label)
+    assert store.report == votes.report
+    assert store.workers.equals(votes.codebook.workers)
+    assert store.labels.sort().equals(votes.codebook.classes)
+    tasks = pl.concat([store.tasks(start) for start in store.manifest.starts])
+    assert tasks.equals(votes.codebook.tasks)
+    assert sorted(p.name for p in root.iterdir()) == [
+        "blocks",
+        "labels.arrow",
+        "votes.json",
+        "workers.arrow",
+    ]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("repeats", ["count", "first", "last"])
+def test_blocks_are_those_of_memory(suffix: str, repeats: str, tmp_path: Path) -> None:
+    path = write(random_votes(0), tmp_path / f"votes{suffix}")
+    root = tmp_path / "store"
+    root.mkdir()
+    assert_same_as_in_memory(path, root, 50, repeats=repeats)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 400), st.integers(1, 60), st.integers(5, 80))
+def test_blocks_are_those_of_memory_at_any_size(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, rows: int, tasks: int, size: int
+) -> None:
+    root = tmp_path_factory.mktemp("store")
+    frame = random_votes(seed, rows, tasks).drop_nulls()
+    path = write(frame, tmp_path_factory.mktemp("votes") / "votes.parquet")
+    if not len(frame):
+        with pytest.raises(DataError, match="no row with a task"):
+            fill(root, Source(path), TINY)
+        return
+    expected = list(read_votes(path).labels.blocks(size))
+    found = blocks_of(fill(root, Source(path), TINY, n_pieces=2, block_size=size))
+    assert [b.first_task for b in found] == [b.first_task for b in expected]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.worker, other.worker)
+        np.testing.assert_array_equal(one.label, other.label)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_numbers_and_truth_values_keep_their_types(suffix: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "task": random.integers(80, size=500),
+            "worker": random.integers(9, size=500).astype(np.float64),
+            "label": random.random(500) < 0.5,
+        }
+    )
+    if suffix == ".csv":
+        frame = frame.with_columns(pl.col("worker").cast(pl.Int64))
+    root = tmp_path / "store"
+    root.mkdir()
+    assert_same_as_in_memory(write(frame, tmp_path / f"votes{suffix}"), root, 60)
+
+
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    votes = tmp_path / "votes"
+    votes.mkdir()
+    for i in range(3):
+        random_votes(i).write_csv(votes / f"{i}.csv")
+    root = tmp_path / "store"
+    root.mkdir()
+    assert_same_as_in_memory(str(votes), root, 50)
+
+
+def test_a_store_that_is_not_whole_is_none(tmp_path: Path) -> None:
+    assert Store.open(tmp_path) is None
+    (tmp_path / "votes.json").write_text("{")
+    with pytest.raises(DataError, match="cannot be read: remove it"):
+        Store.open(tmp_path)
+    (tmp_path / "votes.json").write_text('{"format": 99}')
+    with pytest.raises(DataError, match="another version"):
+        Store.open(tmp_path)
+
+
+def test_too_little_room_is_said_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match="memory of 100 MB is too little"):
+        Sizes.within(in_bytes("100MB"), 300_000)
+    with pytest.raises(UsageError, match="such as 2GB"):
+        in_bytes("lots")
+    path = write(random_votes(0), tmp_path / "votes.parquet")
+    root = tmp_path / "store"
+    root.mkdir()
+    usage = sizes.shutil.disk_usage(root)
+    monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    with pytest.raises(DataError, match="of disk are needed beside the votes"):
+        fill(root, Source(path), TINY)
+    assert not list(root.iterdir())
