@@ -118,11 +118,10 @@ def by_code(codes: Codes, n_codes: int, values: NDArray[Any]) -> csc_array:
         >>> sorted.data, sorted.indices, sorted.indptr
         (array([6, 5, 7]), array([1, 0, 2], dtype=int32), array([0, 1, 3], dtype=int32))
     """
-    if len(codes) and not 0 <= codes.min() <= codes.max() < n_codes:
-        raise DataError(
-            f"Codes are from 0 to {n_codes - 1}: {codes.min()} to {codes.max()} are not."
-        )
     n = len(codes)
+    least, most = codes.min(initial=0), codes.max(initial=-1)
+    if least < 0 or most >= n_codes:  # which SciPy would not notice
+        raise DataError(f"There are codes from {least} to {most}, where 0 to {n_codes - 1} can be.")
     row = np.arange(n + 1, dtype=np.int32 if n < np.iinfo(np.int32).max else np.int64)
     return csr_array((values, codes, row), shape=(n, n_codes)).tocsc()
 

@@ -52,7 +52,7 @@ def _coded_by_slot(column: pl.Series, seed: int) -> Coded:
     is_first = np.empty(n_rows, dtype=bool)
     for start in range(0, n_rows, BLOCK):
         block = slice(start, min(start + BLOCK, n_rows))
-        slot = (column[block].hash(seed).to_numpy() & np.uint64(n_slots - 1)).view(np.int64)
+        slot = _hashes(column[block], seed) & (n_slots - 1)
         row = np.arange(block.start, block.stop, dtype=slots.dtype)
         np.minimum.at(slots, slot, row)
         is_first[block] = slots[slot] == row
@@ -61,6 +61,15 @@ def _coded_by_slot(column: pl.Series, seed: int) -> Coded:
         n_codes += len(new)
         code[block] = slots[slot] + n_rows
     return code, is_first
+
+
+def _hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
+    """Whole numbers, as those behind dates and categories, are at first taken as they are: near
+    ones have slots near each other, and none has another's."""
+    whole = values.to_physical()
+    if seed == 0 and whole.dtype.is_integer():
+        return whole.cast(pl.Int64, wrap_numerical=True).fill_null(-1).to_numpy()
+    return values.hash(seed).to_numpy().view(np.int64)
 
 
 def _differs(

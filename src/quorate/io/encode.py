@@ -95,14 +95,12 @@ def read_votes(
         raise DataError(f"{table.origin} has no row with a task, a worker and a label.")
     if repeats != "count":
         frame = frame.unique(["task", "worker"], keep=repeats, maintain_order=True)
-    kept = repeats == "count"
-    repeated = rows - missing_rows - len(frame)
-    table = replace(table, frame=frame.clear())
-    columns = frame.get_columns()
+    dropped = rows - missing_rows - len(frame)
+    table, fields = replace(table, frame=frame.clear()), frame.get_columns()
     del frame
-    labels, codebook = _encode(columns, table, classes)
-    if kept:
-        repeated = len(labels.repeats())
+    labels, codebook = _encode(fields, table, classes)
+    kept = repeats == "count"
+    repeated = len(labels.repeats()) if kept else dropped
     report = ReadReport(rows, missing_rows, repeated, kept, silent)
     return Votes(labels, codebook, report, table.kind)
 
@@ -199,13 +197,12 @@ def in_classes(votes: Votes, classes: pl.Series) -> Votes:
 
 
 def _encode(
-    columns: list[pl.Series], table: Table, classes: pl.Series | None
+    fields: list[pl.Series], table: Table, classes: pl.Series | None
 ) -> tuple[Labels, Codebook]:
-    """Labels of the columns of tasks, workers and labels, which are let go as they are coded."""
-    with ThreadPoolExecutor() as pool:
-        coded = [pool.submit(codes_of, columns.pop(0)) for _ in ROLES]
-    (task, tasks), (worker, workers), (label, said) = (future.result() for future in coded)
-    del coded
+    """Labels of columns of tasks, workers and labels, which are let go of once they are coded."""
+    with ThreadPoolExecutor(2) as pool:  # more would hold more at a time
+        coded = [pool.submit(codes_of, fields.pop(0)) for _ in ROLES]
+    (task, tasks), (worker, workers), (label, said) = (field.result() for field in coded)
     if table.text:
         tasks, workers, said = retyped(tasks), retyped(workers), retyped(said)
     names = said.drop_nulls().sort()
