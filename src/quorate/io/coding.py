@@ -46,7 +46,7 @@ def _coded_by_slot(column: pl.Series, seed: int) -> Coded:
     """As if a slot, which a hash points to, had one value only. It holds the first row that came to
     it, and after that row's block a code, less the number of rows to stay below any row."""
     n_rows, n_codes = len(column), 0
-    n_slots = 1 << (n_rows // 2).bit_length()
+    n_slots = max(BLOCK, 1 << (n_rows // 2).bit_length())  # a few values hardly ever meet
     slots = np.full(n_slots, n_rows, dtype=np.int32 if n_rows <= LARGEST_CODE else np.int64)
     code = np.empty(n_rows, dtype=slots.dtype)
     is_first = np.empty(n_rows, dtype=bool)
