@@ -64,8 +64,8 @@ def _coded_by_slot(column: pl.Series, seed: int) -> Coded:
 
 
 def _hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
-    """Whole numbers, as those behind dates and categories, are at first taken as they are: near
-    ones have slots near each other, and none has another's."""
+    """Whole numbers, as those behind dates and categories, are at first taken as they are: if they
+    lie close together, each has a slot of its own, next to its neighbours'."""
     whole = values.to_physical()
     if seed == 0 and whole.dtype.is_integer():
         return whole.cast(pl.Int64, wrap_numerical=True).fill_null(-1).to_numpy()
