@@ -1,24 +1,27 @@
-"""Votes from files: how long they take to become codes in task order, against parsing alone.
+"""Votes from files: how long they take to become codes in task order, against parsing alone, and
+the memory that takes at its peak. Each file is read in a process of its own.
 
     python benchmarks/reading.py                  # 10 million shuffled rows
     python benchmarks/reading.py --rows 1000000 -o reading.json
 
-The measure is `polars.read_csv` on the same file in the same run: parsed, not coded or sorted.
+The measure is `polars.read_csv` on the CSV file, by turns with ours: parsed, not coded or sorted.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from race import PeakMemory
 from rich.console import Console
 from rich.table import Table
 
@@ -44,13 +47,21 @@ def named(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(pl.format(f"{role}-{{}}", role).alias(role) for role in frame.columns)
 
 
-def best_of(call: Callable[[], Any], repeats: int) -> float:
-    seconds = []
+def seconds_of(call: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def run(source: str, csv: str, repeats: int) -> dict[str, float]:
+    """The best of several runs of ours and of parsing alone, and the first run's peak memory."""
+    with PeakMemory() as memory:
+        read_votes(source)
+    parse, ours = [], []
     for _ in range(repeats):
-        began = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - began)
-    return min(seconds)
+        parse.append(seconds_of(lambda: pl.read_csv(csv)))
+        ours.append(seconds_of(lambda: read_votes(source)))
+    return {"seconds": min(ours), "parse": min(parse), "memory": memory.bytes}
 
 
 def main() -> None:
@@ -58,34 +69,48 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    rows: list[dict[str, Any]] = []
+    if arguments.run:
+        source, csv = arguments.run
+        print(json.dumps(run(source, csv, arguments.repeats)))
+        return
+    outcome: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory)
-        codes = votes_of(arguments.rows)
-        names = named(codes)
-        files = {
-            "CSV, text, shuffled": ("text.csv", names),
-            "Parquet, text, shuffled": ("text.parquet", names),
-            "Parquet, whole numbers, shuffled": ("codes.parquet", codes),
-            "Parquet, whole numbers, by task": ("sorted.parquet", codes.sort("task")),
-        }
-        for name, frame in files.values():
-            path = place / name
-            frame.write_csv(path) if name.endswith("csv") else frame.write_parquet(path)
-        del codes, names
-        csv = str(place / "text.csv")
-        parse = best_of(lambda: pl.read_csv(csv), arguments.repeats)
-        for kind, (name, _) in files.items():
-            source = str(place / name)
-            seconds = best_of(partial(read_votes, source), arguments.repeats)
-            rows.append({"file": kind, "seconds": seconds, "ratio": seconds / parse})
-    table = Table("file", "seconds", f"times polars.read_csv of the first ({parse:.2f} s)")
-    for row in rows:
-        table.add_row(row["file"], f"{row['seconds']:.2f}", f"{row['ratio']:.1f}")
-    Console().print(table)
+        files = write_files(Path(directory), arguments.rows)
+        csv = next(iter(files.values()))
+        for kind, path in files.items():
+            command = [sys.executable, __file__, "--run", path, csv]
+            command += ["--repeats", str(arguments.repeats)]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            outcome[kind] = json.loads(done.stdout)
+    show(outcome, arguments.rows)
     if arguments.output:
-        arguments.output.write_text(json.dumps({"parse": parse, "rows": rows}, indent=1))
+        arguments.output.write_text(json.dumps(outcome, indent=1) + "\n")
+
+
+def write_files(place: Path, rows: int) -> dict[str, str]:
+    codes = votes_of(rows)
+    names = named(codes)
+    files = {
+        "CSV, text, shuffled": ("text.csv", names),
+        "Parquet, text, shuffled": ("text.parquet", names),
+        "Parquet, whole numbers, shuffled": ("codes.parquet", codes),
+        "Parquet, whole numbers, by task": ("sorted.parquet", codes.sort("task")),
+    }
+    for name, frame in files.values():
+        path = place / name
+        frame.write_csv(path) if name.endswith("csv") else frame.write_parquet(path)
+    return {kind: str(place / name) for kind, (name, _) in files.items()}
+
+
+def show(outcome: dict[str, dict[str, float]], rows: int) -> None:
+    table = Table("file", "seconds", "polars.read_csv", "ratio", "bytes per vote")
+    for kind, got in outcome.items():
+        cells = (f"{got['seconds']:.2f}", f"{got['parse']:.2f}")
+        ratio, memory = got["seconds"] / got["parse"], got["memory"] / rows
+        table.add_row(kind, *cells, f"{ratio:.1f}", f"{memory:.0f}")
+    Console(width=100).print(table)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quorate.errors import DataError
 from quorate.kernels import Rows
@@ -83,3 +85,37 @@ def test_a_block_returns_no_more_rows_than_it_has_labels() -> None:
 def test_more_classes_than_can_be_indexed_is_said() -> None:
     with pytest.raises(DataError, match="check that the label column holds classes"):
         Labels.from_codes([0], [0], [0], n_workers=1_000_000, n_classes=1_000_000)
+
+
+VISITS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(-1, 2)), max_size=40)
+
+
+@given(VISITS)
+def test_votes_in_any_order_are_sorted_by_task_alone(visits: list[tuple[int, int, int]]) -> None:
+    task, worker, label = np.array(visits, dtype=np.int32).reshape(-1, 3).T
+    labels = Labels.from_codes(task, worker, label, n_tasks=7, n_workers=5, n_classes=3)
+    order = np.argsort(task, kind="stable")
+    assert labels.worker.tolist() == worker[order].tolist()
+    assert labels.label.tolist() == label[order].tolist()
+    assert np.repeat(np.arange(7), labels.n_said).tolist() == task[order].tolist()
+
+
+@given(VISITS)
+def test_repeats_are_what_a_worker_says_after_the_first(visits: list[tuple[int, int, int]]) -> None:
+    visits = sorted(visits, key=lambda visit: visit[0])
+    task, worker, label = np.array(visits, dtype=np.int32).reshape(-1, 3).T
+    labels = Labels.from_codes(task, worker, label, n_tasks=7, n_workers=5, n_classes=3)
+    pairs = [visit[:2] for visit in visits]
+    again = [i for i, pair in enumerate(pairs) if pair in pairs[:i]]
+    assert sorted(labels.repeats().tolist()) == again
+    once = labels.without_repeats()
+    assert once.label.tolist() == np.delete(label, again).tolist()
+    assert np.repeat(np.arange(7), once.n_said).tolist() == np.delete(task, again).tolist()
+
+
+@pytest.mark.parametrize("task", [[1, -1], [3, 0]])
+def test_a_task_that_is_none_of_the_tasks(task: list[int]) -> None:
+    with pytest.raises(
+        DataError, match=r"^There are codes from -?\d to \d, where 0 to 1 can be\.$"
+    ):
+        Labels.from_codes(task, [0, 0], [0, 0], n_tasks=2)

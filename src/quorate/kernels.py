@@ -7,11 +7,13 @@ blocks are swept side by side in threads.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
+
+from quorate.errors import DataError
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -137,6 +139,23 @@ def belief_in_labels(indptr: NDArray[np.integer], label: Codes, posterior: Float
     return np.take(posterior, np.repeat(start, np.diff(indptr)) + label)
 
 
+def by_code(codes: Codes, n_codes: int, values: NDArray[Any]) -> csc_array:
+    """The values in the order of the codes (``data``), where each stood (``indices``) and where
+    each code's begin (``indptr``): a sort by counting, which is how SciPy turns rows to columns.
+
+    Examples:
+        >>> sorted = by_code(np.array([1, 0, 1], dtype=np.int32), 2, np.array([5, 6, 7]))
+        >>> sorted.data, sorted.indices, sorted.indptr
+        (array([6, 5, 7]), array([1, 0, 2], dtype=int32), array([0, 1, 3], dtype=int32))
+    """
+    n = len(codes)
+    least, most = codes.min(initial=0), codes.max(initial=-1)
+    if least < 0 or most >= n_codes:  # which SciPy would not notice
+        raise DataError(f"There are codes from {least} to {most}, where 0 to {n_codes - 1} can be.")
+    row = np.arange(n + 1, dtype=np.int32 if n < np.iinfo(np.int32).max else np.int64)
+    return csr_array((values, codes, row), shape=(n, n_codes)).tocsc()
+
+
 def equals_before(codes: Codes, n_codes: int) -> Codes:
     """How many equal codes stand before each.
 
@@ -144,11 +163,10 @@ def equals_before(codes: Codes, n_codes: int) -> Codes:
         >>> equals_before(np.array([1, 0, 1, 1], dtype=np.int32), 2)
         array([0, 0, 1, 2], dtype=int32)
     """
-    small = codes.astype(np.uint16) if n_codes <= 1 << 16 else codes  # sorted by radix
-    order = np.argsort(small, kind="stable")
-    count = np.bincount(codes, minlength=n_codes)
+    sorted = by_code(codes, n_codes, np.zeros(len(codes), dtype=np.int8))
     before = np.empty(len(codes), dtype=np.int32)
-    before[order] = np.arange(len(codes)) - np.repeat(count.cumsum() - count, count)
+    start = np.repeat(sorted.indptr[:-1], np.diff(sorted.indptr))
+    before[sorted.indices] = np.arange(len(codes)) - start
     return before
 
 

@@ -72,9 +72,12 @@ class Labels:
         task, worker, label = (np.asarray(a, dtype=np.int32) for a in (task, worker, label))
         n_tasks = _size(task, n_tasks)
         if np.any(task[1:] < task[:-1]):
-            order = np.argsort(task, kind="stable")
-            worker, label = worker[order], label[order]
-        indptr = np.concatenate([[0], np.bincount(task, minlength=n_tasks).cumsum()])
+            said = np.stack([worker, label], axis=1).view(np.int64)[:, 0]  # moved as one
+            by_task = kernels.by_code(task, n_tasks, said)
+            worker, label = by_task.data.view(np.int32).reshape(-1, 2).T.copy()
+            indptr = by_task.indptr
+        else:
+            indptr = np.concatenate([[0], np.bincount(task, minlength=n_tasks).cumsum()])
         return cls(
             indptr.astype(np.int32 if len(task) <= LARGEST_CODE else np.int64),
             worker,
@@ -125,18 +128,22 @@ class Labels:
 
     def without_repeats(self) -> Labels:
         """Only the first label of each worker on each task."""
-        kept = [block._first_of_each() for block in self.blocks()]
-        first = np.concatenate(kept) if kept else np.zeros(0, dtype=bool)
-        before = np.concatenate([[0], first.cumsum()])
+        kept = np.ones(self.n_labels, dtype=bool)
+        kept[self.repeats()] = False
+        before = np.concatenate([[0], kept.cumsum()])
         indptr = before[self.indptr].astype(self.indptr.dtype)
-        return replace(self, indptr=indptr, worker=self.worker[first], label=self.label[first])
+        return replace(self, indptr=indptr, worker=self.worker[kept], label=self.label[kept])
 
-    def _first_of_each(self) -> NDArray[np.bool_]:
-        task = np.repeat(np.arange(self.n_tasks, dtype=np.int64), np.diff(self.indptr))
-        _, first = np.unique(task * self.n_workers + self.worker, return_index=True)
-        kept = np.zeros(self.n_labels, dtype=bool)
-        kept[first] = True
-        return kept
+    def repeats(self) -> NDArray[np.integer]:
+        """Which labels a worker gave to a task that the same worker had labelled before."""
+        place = np.arange(self.n_labels, dtype=self.indptr.dtype)
+        shape = (self.n_tasks, self.n_workers)
+        by_worker = csr_array((place, self.worker, self.indptr), shape=shape).tocsc()
+        task, start = by_worker.indices, by_worker.indptr
+        again = task[1:] == task[:-1]
+        again[start[(start > 0) & (start < self.n_labels)] - 1] = False
+        repeats: NDArray[np.integer] = by_worker.data[1:][again]
+        return repeats
 
     def with_workers(self, code: Codes, n_workers: int) -> Labels:
         """The same labels, each worker under another code."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,9 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quorate.errors import DataError, require_choice
+from quorate.io.coding import BLOCK, codes_of
 from quorate.io.faults import listed, shown
 from quorate.io.sources import MISSING, Kind, Table, read_table
-from quorate.labels import LARGEST_CODE, Codebook, Labels
+from quorate.labels import Codebook, Labels
 
 ROLES = ("task", "worker", "label")
 Repeats = Literal["count", "first", "last"]
@@ -93,9 +95,12 @@ def read_votes(
         raise DataError(f"{table.origin} has no row with a task, a worker and a label.")
     if repeats != "count":
         frame = frame.unique(["task", "worker"], keep=repeats, maintain_order=True)
-    labels, codebook = _encode(frame, table, classes)
+    dropped = rows - missing_rows - len(frame)
+    table, fields = replace(table, frame=frame.clear()), frame.get_columns()
+    del frame
+    labels, codebook = _encode(fields, table, classes)
     kept = repeats == "count"
-    repeated = count_repeats(labels) if kept else rows - missing_rows - len(frame)
+    repeated = len(labels.repeats()) if kept else dropped
     report = ReadReport(rows, missing_rows, repeated, kept, silent)
     return Votes(labels, codebook, report, table.kind)
 
@@ -198,32 +203,35 @@ def in_classes(votes: Votes, classes: pl.Series) -> Votes:
 
 
 def _encode(
-    frame: pl.DataFrame, table: Table, classes: pl.Series | None
+    fields: list[pl.Series], table: Table, classes: pl.Series | None
 ) -> tuple[Labels, Codebook]:
-    worker, workers = _codes(frame["worker"], frame["worker"].unique(maintain_order=True))
-    label, class_names = _label_codes(frame["label"], table, classes)
-    coded = frame.select("task", worker=worker, label=label)
-    tasks, indptr, worker, label = _by_task(coded)
-    labels = Labels(indptr, worker.to_numpy(), label.to_numpy(), len(workers), len(class_names))
-    names = (tasks, workers, class_names)
+    """Labels of columns of tasks, workers and labels, which are let go of once they are coded."""
+    (task, tasks), (worker, workers), (label, said) = _coded(fields)
     if table.text:
-        names = (retyped(tasks), retyped(workers), class_names)
-    return labels, Codebook(*names)
-
-
-def _label_codes(
-    column: pl.Series, table: Table, classes: pl.Series | None
-) -> tuple[pl.Series, pl.Series]:
-    """Codes in the order of the classes: given, or sorted."""
-    present = column.drop_nulls().unique()
-    names = retyped(present) if table.text else present
-    order = names.arg_sort()
-    present, names = present.gather(order), names.gather(order)
-    codes = pl.arange(0, len(names), dtype=pl.Int32, eager=True)
+        tasks, workers, said = retyped(tasks), retyped(workers), retyped(said)
+    names = said.drop_nulls().sort()
     if classes is not None:
-        codes, names = match(names, classes, f"{table.origin} has the label"), classes
-    coded = column.replace_strict(present, codes, return_dtype=pl.Int32)
-    return coded.fill_null(-1), names
+        match(names, classes, f"{table.origin} has the label")
+        names = classes
+    code = find(said, names).fill_null(-1).to_numpy()
+    labels = Labels.from_codes(
+        task,
+        worker,
+        code[label],
+        n_tasks=len(tasks),
+        n_workers=len(workers),
+        n_classes=len(names),
+    )
+    return labels, Codebook(tasks, workers, names)
+
+
+def _coded(fields: list[pl.Series]) -> Iterator[tuple[NDArray[np.signedinteger], pl.Series]]:
+    """Two at a time, which is as fast as three and holds less; a few rows without threads."""
+    if len(fields[0]) <= BLOCK:
+        return map(codes_of, fields)
+    with ThreadPoolExecutor(2) as pool:
+        coded = [pool.submit(codes_of, fields.pop(0)) for _ in ROLES]
+    return (field.result() for field in coded)
 
 
 def match(names: pl.Series, known: pl.Series, what: str) -> pl.Series:
@@ -243,30 +251,6 @@ def find(names: pl.Series, known: pl.Series) -> pl.Series:
     return names.replace_strict(known, codes, default=None, return_dtype=pl.Int32)
 
 
-def _codes(column: pl.Series, names: pl.Series) -> tuple[pl.Series, pl.Series]:
-    codes = pl.arange(0, len(names), dtype=pl.Int32, eager=True)
-    return column.replace_strict(names, codes, return_dtype=pl.Int32), names
-
-
-def _by_task(coded: pl.DataFrame) -> tuple[pl.Series, NDArray[np.integer], pl.Series, pl.Series]:
-    """Task names in order of appearance, where each one's labels start, and the labels in task
-    order. Votes that already stand task by task are taken as they are."""
-    task = coded["task"]
-    starts = task.ne_missing(task.shift(1))
-    starts[0] = True
-    tasks = task.filter(starts)
-    if 2 * len(tasks) <= len(task) and tasks.n_unique() == len(tasks):
-        edges = starts.arg_true().to_numpy()
-        worker, label = coded["worker"], coded["label"]
-    else:
-        grouped = coded.group_by("task", maintain_order=True).agg("worker", "label")
-        tasks = grouped["task"]
-        edges = np.concatenate([[0], grouped["worker"].list.len().to_numpy().cumsum()[:-1]])
-        worker, label = grouped["worker"].explode(), grouped["label"].explode()
-    indptr = np.concatenate([edges, [len(coded)]])
-    return tasks, indptr.astype(np.int32 if len(coded) <= LARGEST_CODE else np.int64), worker, label
-
-
 def retyped(names: pl.Series) -> pl.Series:
     """Names that were read as text, as whole numbers or truth values if they all are such, to the
     letter: 7 becomes a number, 007 stays text."""
@@ -277,16 +261,3 @@ def retyped(names: pl.Series) -> pl.Series:
         if typed.cast(pl.String).eq_missing(names).all():
             return typed
     return names
-
-
-def count_repeats(labels: Labels) -> int:
-    """How many labels a worker gave to a task that the same worker had labelled already."""
-    repeated = 0
-    for block in labels.blocks():
-        small = block.n_tasks * block.n_workers <= LARGEST_CODE  # narrow numbers sort faster
-        start = np.arange(block.n_tasks, dtype=np.int64) * block.n_workers
-        start = start.astype(np.int32 if small else np.int64)
-        visits: NDArray[np.signedinteger] = np.repeat(start, np.diff(block.indptr)) + block.worker
-        visits.sort()
-        repeated += int(np.count_nonzero(visits[1:] == visits[:-1]))
-    return repeated
