@@ -93,12 +93,18 @@ def read_votes(
         frame = split if unlabelled else split.drop_nulls()
     if frame["label"].null_count() == len(frame):
         raise DataError(f"{table.origin} has no row with a task, a worker and a label.")
+    everyone = frame["worker"].unique(maintain_order=True) if repeats == "last" else None
     if repeats != "count":
         frame = frame.unique(["task", "worker"], keep=repeats, maintain_order=True)
     dropped = rows - missing_rows - len(frame)
     table, fields = replace(table, frame=frame.clear()), frame.get_columns()
     del frame
     labels, codebook = _encode(fields, table, classes)
+    if everyone is not None:  # who stand in the order of all rows, not of those that are left
+        workers = retyped(everyone) if table.text else everyone
+        code = find(codebook.workers, workers).to_numpy()
+        labels = labels.with_workers(code, len(workers))
+        codebook = replace(codebook, workers=workers)
     kept = repeats == "count"
     repeated = len(labels.repeats()) if kept else dropped
     report = ReadReport(rows, missing_rows, repeated, kept, silent)

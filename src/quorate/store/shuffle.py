@@ -21,7 +21,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quorate.io import complete_rows, count_repeats, retyped
+from quorate.io import complete_rows, find, retyped
+from quorate.io.coding import codes_of
 from quorate.io.sources import Batches, Kind, Piece, Table
 from quorate.kernels import Codes
 from quorate.labels import BLOCK_SIZE, Labels
@@ -141,43 +142,39 @@ class Shuffle:
     ) -> Gathered | None:
         """`worker_codes[piece]` are the codes among all workers of the codes of a piece."""
         files = sorted((self.root / "scattered" / f"{part:05d}").glob("*.arrow"))
+        if not files:
+            return None
         frames = []
         for file in files:
             piece = int(file.name.partition("-")[0])
             frame = pl.read_ipc(file)
             worker = worker_codes[piece][frame["worker"].to_numpy()]
             label = label_codes[piece][frame["label"].to_numpy()]
-            frames.append(
-                frame.select("task", "row", worker=worker, label=label.astype(label_type))
-            )
-        if not frames:
-            return None
+            frames.append(frame.select("task", "row", worker=worker, label=label))
         frame = pl.concat(frames)
+        del frames
         rows = len(frame)
         if repeats != "count":
             frame = frame.unique(["task", "worker"], keep=repeats, maintain_order=True)  # type: ignore[arg-type]
-        grouped = frame.group_by("task", maintain_order=True).agg(
-            "worker", "label", first=pl.col("row").first()
-        )
-        del frame, frames
-        votes = grouped.select(pl.col("worker", "label").explode())
-        said = grouped["worker"].list.len().to_numpy()
-        tasks = grouped.select("task", "first")
-        del grouped
+        code, tasks = codes_of(frame["task"])
+        worker, label, row = (frame[name].to_numpy() for name in ("worker", "label", "row"))
+        del frame
+        first = np.empty(len(tasks), dtype=np.uint64)
+        first[code[::-1]] = row[::-1]
+        labels = Labels.from_codes(code, worker, label, n_tasks=len(tasks))
         place = self._part(part)
         place.mkdir(parents=True, exist_ok=True)
-        ends = said.cumsum(dtype=np.int64)
-        save(place, first=tasks["first"], end=ends, worker=votes["worker"], label=votes["label"])
-        write(tasks.select("task"), place / "tasks.arrow")
+        ends = labels.indptr[1:].astype(np.int64)
+        save(place, first=first, end=ends, worker=labels.worker)
+        save(place, label=labels.label.astype(label_type))
+        write(tasks.to_frame(), place / "tasks.arrow")
         for file in files:
             file.unlink()
         cost = ends + np.arange(len(ends))
         step = max(1, min(self.block_size // SAMPLES_OF_A_BLOCK, int(cost[-1]) // 8))
         at = np.unique(np.searchsorted(cost, np.arange(step, int(cost[-1]), step)))
-        names = tasks["task"]
-        kind = str(retyped(names).dtype) if names.dtype == pl.String else "String"
-        samples = tasks["first"].to_numpy()[at]
-        return Gathered(len(tasks), len(votes), rows - len(votes), samples, kind)
+        kind = str(retyped(tasks).dtype) if tasks.dtype == pl.String else "String"
+        return Gathered(len(tasks), len(worker), rows - len(worker), first[at], kind)
 
     def count(self, part: int, edges: NDArray[np.uint64]) -> tuple[NDArray[np.int64], ...]:
         """How many tasks of a part, and votes, are before each edge."""
@@ -212,7 +209,7 @@ class Shuffle:
                 n_workers,
                 n_classes,
             )
-            repeats += count_repeats(block)
+            repeats += len(block.repeats())
             place = block_place(self.root, first)
             place.mkdir(parents=True, exist_ok=True)
             save(place, said=said[start:stop], worker=worker[votes], label=label[votes])
@@ -259,28 +256,23 @@ class _Names:
     def __init__(self) -> None:
         self.names = pl.Series(dtype=pl.Null)
 
-    def codes(self, column: pl.Series) -> pl.Series:
-        seen = column.unique(maintain_order=True)
+    def codes(self, column: pl.Series) -> Codes:
+        code, seen = codes_of(column)
         if len(self.names):
             new = seen.filter(~seen.is_in(self.names.implode()))
             self.names = pl.concat([self.names, new]) if len(new) else self.names
         else:
             self.names = seen
-        codes = pl.arange(0, len(self.names), dtype=pl.Int32, eager=True)
-        return column.replace_strict(self.names, codes, return_dtype=pl.Int32)
+        codes: Codes = find(seen, self.names).to_numpy()[code]
+        return codes
 
 
 def merged(names: Sequence[pl.Series]) -> tuple[pl.Series, list[Codes]]:
     """All names in order of appearance, and for each piece the codes among them of its own."""
     some = [piece for piece in names if len(piece)]
     every = pl.concat(some).unique(maintain_order=True) if some else pl.Series(dtype=pl.Null)
-    codes = pl.arange(0, len(every), dtype=pl.Int32, eager=True)
-    return every, [
-        piece.replace_strict(every, codes, return_dtype=pl.Int32).to_numpy()
-        if len(piece)
-        else np.empty(0, dtype=np.int32)
-        for piece in names
-    ]
+    nothing = np.empty(0, dtype=np.int32)
+    return every, [find(piece, every).to_numpy() if len(piece) else nothing for piece in names]
 
 
 def edges_between(samples: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
