@@ -171,13 +171,7 @@ class State:
 
     def choose_all(self, tasks: Codes, belief: Floats) -> Codes:
         """`choose` for many tasks."""
-        best = kernels.tied(belief)
-        chosen: Codes = best.argmax(axis=1).astype(np.int32)
-        if self.model.ties == "random":
-            tied = np.flatnonzero(best.sum(axis=1) > 1)
-            if len(tied):
-                chosen[tied] = self._hardened(belief[tied], tasks[tied]).argmax(axis=1)
-        return chosen
+        return kernels.choose(belief, self.model.ties, self.model.seed, tasks)
 
     def params(self) -> Params:
         """The parameters that everything counted so far gives."""
@@ -262,17 +256,7 @@ class State:
         return rounded
 
     def _hardened(self, belief: Floats, tasks: Codes) -> Floats:
-        """As `kernels.harden` for tasks that are not in a row."""
-        best = kernels.tied(belief)
-        if self.model.ties == "shared":
-            shares: Floats = best / best.sum(axis=1, keepdims=True)
-            return shares
-        lots = np.ones(belief.shape)
-        if self.model.ties == "random":
-            lots = kernels.task_lots(tasks, self.n_classes, self.model.seed)
-        hard = np.zeros_like(belief)
-        hard[np.arange(len(hard)), np.where(best, lots, -1.0).argmax(axis=1)] = 1.0
-        return hard
+        return kernels.harden(belief, self.model.ties, self.model.seed, tasks)
 
     def _add_to_classes(self, change: Floats) -> None:
         for i, difference in enumerate(change.sum(axis=0).tolist()):
