@@ -78,7 +78,7 @@ class Forest:
             seen.append(features(found, crowd.labels))
             wrong.append(chance_wrong(crowd, shares, found.answers))
         chances = np.concatenate(wrong)
-        if not chances.any():  # there is but one class
+        if not chances.any():  # as with one class
             return np.zeros(labels.n_tasks)
         forest = RandomForestRegressor(
             self.trees,
