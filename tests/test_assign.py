@@ -17,7 +17,15 @@ from tests.checks import assert_close
 
 import quorate
 from quorate import DataError, UsageError, next_tasks
-from quorate.assign.forest import MOST_TASKS, Forest, _sample, features, make_up, skills_of
+from quorate.assign.forest import (
+    MOST_TASKS,
+    Forest,
+    _sample,
+    chance_wrong,
+    features,
+    make_up,
+    skills_of,
+)
 from quorate.assign.gain import errors_ahead, horizon, worth_of_each
 from quorate.cli import main
 from quorate.labels import Labels
@@ -246,7 +254,10 @@ def test_pandas_in_pandas_out() -> None:
 def test_a_made_up_crowd_is_on_the_same_graph() -> None:
     graph = crowd_votes(500, 4)[1].labels
     random = np.random.default_rng(0)
-    truth, made_up = make_up(graph, lambda r, n: np.full(n, 0.9), np.array([0.7, 0.3]), random)
+    truth, accuracy, made_up = make_up(
+        graph, lambda r, n: np.full(n, 0.9), np.array([0.7, 0.3]), random
+    )
+    assert (accuracy == 0.9).all()
     assert made_up.worker is graph.worker and made_up.indptr is graph.indptr
     assert truth.mean() == pytest.approx(0.3, abs=0.08)
     right = made_up.label == np.repeat(truth, 4)
@@ -276,6 +287,39 @@ def test_the_forests_risk_is_the_chance_of_being_wrong() -> None:
     riskiest = np.argsort(-risk)[:1_000]
     assert wrong[riskiest].mean() > 2 * np.delete(wrong, riskiest).mean()
     assert risk.mean() == pytest.approx(wrong.mean(), abs=0.05)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_forest_learns_from_how_likely_labels_are_wrong(k: int) -> None:
+    """By Bayes' rule, vote by vote; and on average that is how many are wrong."""
+    graph = crowd_votes(2_000, 3, k)[1].labels
+    shares = np.arange(1, k + 1) / np.arange(1, k + 1).sum()
+    random = np.random.default_rng(0)
+    crowd = make_up(graph, lambda r, n: r.uniform(0.4, 0.9, n), shares, random)
+    answers = quorate.fit(make("majority"), crowd.labels).answers
+    chance = chance_wrong(crowd, shares, answers)
+    for task in range(0, 2_000, 200):
+        belief = shares.copy()
+        for vote in range(3 * task, 3 * task + 3):
+            right = crowd.accuracy[graph.worker[vote]]
+            said = np.arange(k) == crowd.labels.label[vote]
+            belief *= np.where(said, right, (1 - right) / (k - 1))
+        assert chance[task] == pytest.approx(1 - belief[answers[task]] / belief.sum(), abs=1e-12)
+    assert chance.mean() == pytest.approx((answers != crowd.truth).mean(), abs=0.03)
+
+
+def test_the_forest_tells_sure_tasks_apart() -> None:
+    """Also where hardly any label of the crowds that it learns from is wrong."""
+    skilled = one_coin_confusion(np.full(40, 0.9), 2)
+    labels = simulate(skilled, 600, 9, seed=0).labels
+    model = make("one-coin", beta=(4, 2), low=0.5)
+    result = quorate.fit(model, labels)
+    least_sure = np.argsort(result.confidence)[:60]
+    for seed in range(3):
+        risk = Forest(seed=seed).risks(
+            result, labels, skills_of(model, result), np.array([0.5, 0.5])
+        )
+        assert np.isin(np.argsort(-risk)[:60], least_sure).mean() > 0.8
 
 
 def test_a_large_graph_is_sampled() -> None:

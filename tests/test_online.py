@@ -223,6 +223,22 @@ def test_rows_of_several_tasks_are_counted_together() -> None:
     assert {(answer.task, answer.label) for answer in answers} == {("a", "yes"), ("b", "no")}
 
 
+@pytest.mark.parametrize("ties", ["first", "random", "shared"])
+@pytest.mark.parametrize("n_tasks", [4, 300], ids=["often", "hardly"])
+def test_a_table_counts_as_its_rows_do(n_tasks: int, ties: str) -> None:
+    """Whether names are repeated often or hardly, and known before or not."""
+    random = np.random.default_rng(0)
+    task, worker, label = (random.integers(n, size=400) for n in (n_tasks, 20, 3))
+    frame = pl.DataFrame({"task": task, "worker": worker, "label": label})
+    by_table, by_rows = Online(ties=ties), Online(ties=ties)
+    for part in (frame.head(200), frame.tail(200)):
+        answers = by_table.add(part)
+        expected = {answer.task: answer for answer in by_rows.add(part.rows())}
+        assert answers["task"].to_list() == part["task"].unique(maintain_order=True).to_list()
+        assert {answer[0]: answer for answer in answers.iter_rows()} == expected
+    assert state_of(by_table) == state_of(by_rows)
+
+
 def test_new_classes_come_as_they_are_named() -> None:
     online = Online("dawid-skene")
     for i in range(4):

@@ -253,25 +253,29 @@ def tied(scores: Floats) -> NDArray[np.bool_]:
     return best
 
 
-def choose(scores: Floats, ties: str, seed: int, first_task: int) -> Codes:
-    """The class of the highest score; ties fall to the first class, or at random when so asked."""
+def choose(scores: Floats, ties: str, seed: int, task: int | Codes) -> Codes:
+    """The class of the highest score; ties fall to the first class, or at random when so asked.
+
+    `task` are the codes of the tasks, or that of the first if they are in a row.
+    """
     best = tied(scores)
     chosen: Codes = best.argmax(axis=1).astype(np.int32)
     if ties == "random":
         open_tasks = np.flatnonzero(sum(best.T, start=np.zeros(len(best), np.int32)) > 1)
-        lots = task_lots(first_task + open_tasks, scores.shape[1], seed)
+        codes = task[open_tasks] if isinstance(task, np.ndarray) else task + open_tasks
+        lots = task_lots(codes, scores.shape[1], seed)
         chosen[open_tasks] = np.where(best[open_tasks], lots, -1.0).argmax(axis=1)
     return chosen
 
 
-def harden(posterior: Floats, ties: str, seed: int, first_task: int) -> Floats:
+def harden(posterior: Floats, ties: str, seed: int, task: int | Codes) -> Floats:
     """All belief on the likeliest class; with ``ties="shared"`` evenly on those that are tied."""
     if ties == "shared":
         best: Floats = tied(posterior).astype(np.float64)
         best /= best.sum(axis=1, keepdims=True)
         return best
     hard = np.zeros_like(posterior)
-    hard[np.arange(len(hard)), choose(posterior, ties, seed, first_task)] = 1.0
+    hard[np.arange(len(hard)), choose(posterior, ties, seed, task)] = 1.0
     return hard
 
 

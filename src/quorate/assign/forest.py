@@ -5,23 +5,27 @@ P. Maginnis and T. Gupta, "Adaptive Crowdsourcing via EM with Prior" (2015), sec
 drawn from the priors of truth and skill, their votes aggregated as the real ones are, and a random
 forest learns to tell wrong labels by the entropy of a task's belief, how many workers it has, and a
 histogram of what those are estimated to be capable of.
+
+In the paper it learns from which labels are wrong. Here it learns from how likely each is wrong,
+given the skills that its crowd was made up with: the same on average without the noise of chance,
+which is all there is to see once hardly any label is wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError
 from quorate.fit import fit
-from quorate.kernels import Codes, Floats, entropy
+from quorate.kernels import Codes, Floats, entropy, log_or, normalise
 from quorate.labels import Labels
-from quorate.model import Model
-from quorate.models.one_coin import one_coin_confusion
+from quorate.model import Model, Params
+from quorate.models.one_coin import OneCoin, one_coin_confusion
 from quorate.result import Result
 
 BINS = np.linspace(0, 1, 11)
@@ -32,6 +36,14 @@ MOST_SEEN = 20_000
 
 # Draws the accuracies of so many workers.
 Skills = Callable[[np.random.Generator, int], Floats]
+
+
+class MadeUp(NamedTuple):
+    """A crowd: the truth, how often each worker is right, and what they said."""
+
+    truth: Codes
+    accuracy: Floats
+    labels: Labels
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,7 @@ class Forest:
     ) -> Floats:
         """The probability that each task's answer is wrong."""
         try:
-            from sklearn.ensemble import RandomForestClassifier
+            from sklearn.ensemble import RandomForestRegressor
         except ImportError:
             raise UsageError(
                 "The forest needs scikit-learn: pip install 'quorate[assign]'."
@@ -61,23 +73,23 @@ class Forest:
         random = np.random.default_rng(self.seed)
         seen, wrong = [], []
         for _ in range(self.crowds):
-            graph = _sample(labels, random)
-            truth, made_up = make_up(graph, skills, shares, random)
-            found = fit(result.model, made_up, engine=engine)
-            seen.append(features(found, made_up))
-            wrong.append(found.answers != truth)
-        n_seen = sum(map(len, wrong))
-        forest = RandomForestClassifier(
+            crowd = make_up(_sample(labels, random), skills, shares, random)
+            found = fit(result.model, crowd.labels, engine=engine)
+            seen.append(features(found, crowd.labels))
+            wrong.append(chance_wrong(crowd, shares, found.answers))
+        chances = np.concatenate(wrong)
+        if not chances.any():  # as with one class
+            return np.zeros(labels.n_tasks)
+        forest = RandomForestRegressor(
             self.trees,
+            criterion="poisson",  # of rare events its deviance is the paper's information gain
             min_samples_leaf=self.smallest_leaf,
-            max_samples=min(n_seen, MOST_SEEN),
+            max_samples=min(len(chances), MOST_SEEN),
             random_state=int(random.integers(2**31)),
             n_jobs=None if engine is None else engine.n_threads,
         )
-        forest.fit(np.concatenate(seen), np.concatenate(wrong))
-        if len(forest.classes_) == 1:  # every label of every crowd right, or wrong
-            return np.full(labels.n_tasks, float(forest.classes_[0]))
-        risks: Floats = forest.predict_proba(features(result, labels))[:, 1]
+        forest.fit(np.concatenate(seen), chances)
+        risks: Floats = forest.predict(features(result, labels))
         return risks.round(9)  # trees are added up in whatever order their threads end
 
 
@@ -120,16 +132,23 @@ def _sample(labels: Labels, random: np.random.Generator) -> Labels:
     )
 
 
-def make_up(
-    graph: Labels, skills: Skills, shares: Floats, random: np.random.Generator
-) -> tuple[Codes, Labels]:
+def make_up(graph: Labels, skills: Skills, shares: Floats, random: np.random.Generator) -> MadeUp:
     """A truth and labels of workers who are right with one probability each, on the same graph."""
     truth = random.choice(graph.n_classes, graph.n_tasks, p=shares).astype(np.int32)
-    confusion = one_coin_confusion(skills(random, graph.n_workers), graph.n_classes)
+    accuracy = skills(random, graph.n_workers)
+    confusion = one_coin_confusion(accuracy, graph.n_classes)
     task = np.repeat(np.arange(graph.n_tasks), np.diff(graph.indptr))
     rows = confusion.cumsum(axis=2)[graph.worker, truth[task]]
     label = (random.random(len(task))[:, None] >= rows[:, :-1]).sum(axis=1).astype(np.int32)
-    return truth, replace(graph, label=label, gold=None)
+    return MadeUp(truth, accuracy, replace(graph, label=label, gold=None))
+
+
+def chance_wrong(crowd: MadeUp, shares: Floats, answers: Codes) -> Floats:
+    """How likely each answer is wrong to one who knows how often the workers are right."""
+    known = Params(log_or(shares), crowd.accuracy, shares)
+    posterior, _ = normalise(OneCoin().log_joint(crowd.labels, known))
+    chance: Floats = 1 - posterior[np.arange(len(answers)), answers]
+    return chance
 
 
 def skills_of(model: Model, result: Result) -> Skills:

@@ -204,7 +204,7 @@ def _counts(result: Result, labels: Labels) -> Floats:
 
 
 def scores(policy: str, situation: Situation, risk: Floats, random: np.random.Generator) -> Floats:
-    """What a policy ranks tasks by; ties fall by chance."""
+    """What a policy ranks tasks by; of equals the more open comes first, then chance decides."""
     chance: Floats = random.random(len(risk))
     if policy == "random":
         return chance
@@ -212,8 +212,8 @@ def scores(policy: str, situation: Situation, risk: Floats, random: np.random.Ge
     if policy == "entropy":
         return openness + 1e-9 * chance
     if policy == "forest":
-        return risk + 1e-10 * chance
-    # Where no vote that is looked ahead to could change the answer, the more open task comes first.
+        return risk + 1e-9 * openness + 1e-12 * chance
+    # Where no vote that is looked ahead to could change the answer, all are equals.
     return worth(situation.ahead) + 1e-6 * openness + 1e-9 * chance
 
 

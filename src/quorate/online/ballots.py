@@ -102,17 +102,26 @@ class Ballots:
         places = np.arange(self.n_votes, self.n_votes + len(task))
         for column, values in ((self.task, task), (self.worker, worker), (self.label, label)):
             column.extend(values)
-        order = np.argsort(task, kind="stable")
         earlier = self._latest.values[task]
+        self._latest.values[task] = places  # of several votes on a task the last one stays
+        order = self._together(task, places)
         same = np.flatnonzero(task[order][1:] == task[order][:-1])
         earlier[order[same + 1]] = places[order[same]]
         self._earlier.extend(earlier)
-        self._latest.values[task] = places  # of several votes on a task the last one stays
         if self.half_life is None:
             self._age.grow(self.n_votes)  # nobody asks
         else:
             self._age.extend(self._cast.values[worker] + equals_before(worker, self.n_workers))
         self._cast.values[:] += np.bincount(worker, minlength=self.n_workers)
+
+    def _together(self, task: Codes, places: Places) -> NDArray[np.intp]:
+        """Which of the votes that came last are on a task with several of them, task by task."""
+        last, first_place = self._latest.values[task], self.n_votes - len(task)
+        several = last != places
+        several[last[several] - first_place] = True
+        chosen = np.flatnonzero(several)
+        order: NDArray[np.intp] = chosen[np.argsort(task[chosen], kind="stable")]
+        return order
 
     def of(self, task: int) -> list[int]:
         """Where a task's votes stand, the last one first."""

@@ -210,11 +210,13 @@ class Online:
 
     def _count_table(self, frame: pl.DataFrame) -> pl.DataFrame:
         """A name that occurs often is looked up once; answers are in the tasks' order."""
-        unique = [frame[role].unique(maintain_order=True) for role in ROLES]
-        if len(unique[0]) == 1:
+        distinct = [frame[role].is_first_distinct() for role in ROLES]
+        tasks = frame["task"].filter(distinct[0])
+        if len(tasks) == 1:
             (answer,) = self._add_rows(frame.rows())
             return pl.DataFrame([answer._asdict()])
-        columns = [names.to_list() for names in unique]
+        asked = [_worth_asking(frame[r], first) for r, first in zip(ROLES, distinct, strict=True)]
+        columns = [names.to_list() for names in asked]
         codes = [self._names[r].look_up_many(c) for r, c in zip(ROLES, columns, strict=True)]
         self._require_open(columns[0], codes[0])
         if self._kept is not None or self._closed:
@@ -222,11 +224,12 @@ class Online:
         self._coded(columns, codes)
         task, worker, label = (
             of if len(of) == len(frame) else _gathered(frame[role], names, of)
-            for role, names, of in zip(ROLES, unique, codes, strict=True)
+            for role, names, of in zip(ROLES, asked, codes, strict=True)
         )
-        tasks, posterior = self._state.add_table(task, worker, label, codes[0])
+        first = distinct[0].to_numpy()
+        _, posterior = self._state.add_table(task, worker, label, task[first])
         self._steps.append(len(frame))
-        return self._table(unique[0], tasks, posterior)
+        return self._table(tasks, task[first], posterior)
 
     def _look_up(self, columns: Sequence[Sequence[Any]]) -> list[list[int]]:
         """The votes' codes, -1 for a new name. What is wrong with any of the votes is known before
@@ -444,6 +447,12 @@ class Online:
         return pl.DataFrame(
             [names.alias("task"), classes.gather(best), pl.Series("confidence", confidence)]
         )
+
+
+def _worth_asking(column: pl.Series, first: pl.Series) -> pl.Series:
+    """The names to look up: each once, unless few are repeated, when that costs less than telling
+    them apart again."""
+    return column.filter(first) if first.sum() < len(column) / 2 else column
 
 
 def _gathered(column: pl.Series, names: pl.Series, codes: Codes) -> Codes:

@@ -89,12 +89,12 @@ class State:
 
     def _as_counted(self, task: int, belief: list[float]) -> list[float]:
         """Hard, or rounded."""
-        if self.hard:
-            best = max(belief) * (1 - 1e-12)
-            winners = [float(share >= best) for share in belief]
-            if sum(winners) == 1:
-                return winners
-            belief = self._hardened(np.array([belief]), np.array([task]))[0].tolist()
+        if self.hard and self.model.ties == "shared":
+            best = _tied(belief)
+            belief = [float(i in best) / len(best) for i in range(len(belief))]
+        elif self.hard:
+            chosen = self.choose(task, belief)
+            return [float(i == chosen) for i in range(len(belief))]
         return [round(share * GRAIN) / GRAIN for share in belief]
 
     def _posterior(self, votes: Sequence[Said]) -> list[float]:
@@ -137,7 +137,7 @@ class State:
         tasks = np.unique(task) if tasks is None else tasks
         places, block, workers = self._block(tasks)
         weight = self.ballots.weights(places)
-        before = self.belief.rows[tasks]
+        before = self.belief.rows.take(tasks, axis=0)
         vote = self._all_as_counted(block.vote_shares(), tasks)
         self.sums.add_block(block, workers, weight, vote)  # the first M-step
         self.sums.add_block(block, workers, -weight * (places < start), before)
@@ -146,7 +146,8 @@ class State:
         after = self._all_as_counted(posterior, tasks)
         self.sums.add_block(block, workers, weight, after - vote)  # the last M-step
         self._add_to_classes(after - vote)
-        self.belief.rows[tasks] = after
+        for share, column in zip(after.T, self.belief.rows.T, strict=True):
+            column[tasks] = share  # rows at once would take several times as long
         self._harden_once_settled(classes)
         return tasks, posterior
 
@@ -162,22 +163,15 @@ class State:
 
     def choose(self, task: int, belief: Sequence[float]) -> int:
         """The likeliest class; a tie falls as it does for hard answers."""
-        best = max(belief) * (1 - 1e-12)
-        tied = [i for i, share in enumerate(belief) if share >= best]
-        if len(tied) == 1 or self.model.ties != "random":
-            return tied[0]
-        hard = self._hardened(np.array([belief]), np.array([task], dtype=np.int32))
-        return int(hard[0].argmax())
+        best = _tied(belief)
+        if len(best) == 1 or self.model.ties != "random":
+            return best[0]
+        lots = kernels.task_lots(np.array([task]), self.n_classes, self.model.seed)[0].tolist()
+        return max(best, key=lots.__getitem__)
 
     def choose_all(self, tasks: Codes, belief: Floats) -> Codes:
         """`choose` for many tasks."""
-        best = kernels.tied(belief)
-        chosen: Codes = best.argmax(axis=1).astype(np.int32)
-        if self.model.ties == "random":
-            tied = np.flatnonzero(best.sum(axis=1) > 1)
-            if len(tied):
-                chosen[tied] = self._hardened(belief[tied], tasks[tied]).argmax(axis=1)
-        return chosen
+        return kernels.choose(belief, self.model.ties, self.model.seed, tasks)
 
     def params(self) -> Params:
         """The parameters that everything counted so far gives."""
@@ -257,22 +251,10 @@ class State:
         return kernels.normalise(self.model.log_joint(block, params))[0]
 
     def _all_as_counted(self, belief: Floats, tasks: Codes) -> Floats:
-        hard = self._hardened(belief, tasks) if self.hard else belief
-        rounded: Floats = np.rint(hard * GRAIN) / GRAIN
+        if self.hard:
+            belief = kernels.harden(belief, self.model.ties, self.model.seed, tasks)
+        rounded: Floats = np.rint(belief * GRAIN) / GRAIN
         return rounded
-
-    def _hardened(self, belief: Floats, tasks: Codes) -> Floats:
-        """As `kernels.harden` for tasks that are not in a row."""
-        best = kernels.tied(belief)
-        if self.model.ties == "shared":
-            shares: Floats = best / best.sum(axis=1, keepdims=True)
-            return shares
-        lots = np.ones(belief.shape)
-        if self.model.ties == "random":
-            lots = kernels.task_lots(tasks, self.n_classes, self.model.seed)
-        hard = np.zeros_like(belief)
-        hard[np.arange(len(hard)), np.where(best, lots, -1.0).argmax(axis=1)] = 1.0
-        return hard
 
     def _add_to_classes(self, change: Floats) -> None:
         for i, difference in enumerate(change.sum(axis=0).tolist()):
@@ -294,6 +276,12 @@ def _numbered(codes: Codes, n: int) -> tuple[Codes, Codes]:
     number = occurs.cumsum(dtype=np.int32)
     number -= 1
     return np.flatnonzero(occurs).astype(np.int32), number[codes]
+
+
+def _tied(belief: Sequence[float]) -> list[int]:
+    """The classes that share the highest belief, but for rounding."""
+    best = max(belief) * (1 - 1e-12)
+    return [i for i, share in enumerate(belief) if share >= best]
 
 
 def _shares(votes: Sequence[Said], n_classes: int) -> list[float]:

@@ -262,8 +262,10 @@ def _remarks(plan: Plan) -> Sequence[str]:
         "Figures 2 and 3: the paper prints no figures and not which alpha and beta its prior has:"
         f" here they are {a:g} and {b:g}. Neither does it say how many edges a step adds: here"
         f" {plan.pick(STEP, 2_000):,}, after which EM is run and the forest grown anew, on"
-        f" {FOREST.crowds} crowds made up on the graph of the moment. All modes share the truth,"
-        " the workers and the first edges of a run. *gain* is not in the paper: it ranks tasks by"
-        " how far further votes of an average worker lower the expected error, looked ahead to"
-        " exactly, and needs no forest.",
+        f" {FOREST.crowds} crowds made up on the graph of the moment. The paper's forest learns"
+        " from which of their labels are wrong, ours from how likely each is wrong given the skills"
+        " they were made up with: the same on average, and it tells tasks apart also when hardly"
+        " any label is wrong. All modes share the truth, the workers and the first edges of a run."
+        " *gain* is not in the paper: it ranks tasks by how far further votes of an average worker"
+        " lower the expected error, looked ahead to exactly, and needs no forest.",
     ]
