@@ -13,12 +13,12 @@ from tests.checks import Case, assert_same_bits, leaves, small_blocks
 from tests.test_models import CASES
 
 from quorate import Labels, Result, fit
-from quorate.engines.compact import only, together, whole
+from quorate.engines.compact import Cut, only, together, whole
 from quorate.engines.stream import Stream
 from quorate.engines.threads import Threads
 from quorate.fit import Conclude, Found, climb
-from quorate.kernels import Codes, Floats, Rows
-from quorate.model import RUN, Sum
+from quorate.kernels import Codes, Floats
+from quorate.model import Tree, run_length
 from quorate.store import StoredBlocks, StoredStates
 from quorate.store.shuffle import block_place, save
 
@@ -55,7 +55,8 @@ class OnDisk(Threads):
 def problem_in_many_blocks(case: Case) -> tuple[Any, Labels]:
     problem = case.problem(3, n_tasks=60, n_workers=8)
     labels = case.labels(problem)
-    assert len(list(labels.blocks())) > 2 * RUN
+    n_blocks = len(list(labels.blocks()))
+    assert n_blocks > 2 * run_length(n_blocks, labels) > 2
     return case.model(problem), labels
 
 
@@ -124,23 +125,22 @@ def test_the_order_of_adding_is_that_of_any_parts() -> None:
     """Sums of 1, 2, 4, ... runs, added as a tree, are the sum of all at once, to the bit."""
     random = np.random.default_rng(0)
     for n in (1, 7, 8, 9, 40, 100, 129):
-        numbers = 10.0 ** random.uniform(-8, 8, n)
-        everything = Sum()
-        for number in numbers:
-            everything.add((float(number),))
-        expected = everything.result()
-        for size in (RUN, 2 * RUN, 4 * RUN):
-            sums = []
-            for at in range(0, n, size):
-                part = Sum()
-                for number in numbers[at : at + size]:
-                    part.add((float(number),))
-                sums.append(part.result())
+        numbers = [(float(number),) for number in 10.0 ** random.uniform(-8, 8, n)]
+        expected = added(numbers)
+        for size in (1, 2, 4, 8):
+            sums = [added(numbers[at : at + size]) for at in range(0, n, size)]
             while len(sums) > 1:
                 odd = sums[-1:] if len(sums) % 2 else []
                 pairs = zip(sums[::2], sums[1::2], strict=False)
                 sums = [together(one, other) for one, other in pairs] + odd
             assert sums[0] == expected
+
+
+def added(numbers: list[tuple[float]]) -> Any:
+    tree = Tree()
+    for number in numbers:
+        tree.add(number)
+    return tree.result()
 
 
 def test_what_travels_has_the_rows_of_its_workers_only() -> None:
@@ -150,7 +150,7 @@ def test_what_travels_has_the_rows_of_its_workers_only() -> None:
     params = Params(np.zeros(2), skill, np.ones(2))
     workers = np.array([1, 4])
     sent = only(params, workers, 6)
-    assert isinstance(sent.skill, Rows)
+    assert isinstance(sent.skill, Cut)
     assert sent.skill.rows.tolist() == [2, 3, 8, 9]
     back = whole(sent)
     np.testing.assert_array_equal(back.skill[sent.skill.rows], skill[sent.skill.rows])

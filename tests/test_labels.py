@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorate import kernels
 from quorate.errors import DataError
 from quorate.kernels import Rows
 from quorate.labels import Labels
@@ -74,12 +75,28 @@ def test_a_block_returns_no_more_rows_than_it_has_labels() -> None:
     posterior = random.dirichlet(np.ones(n_classes), 100)
     for scattered in (block.pairs.scatter(posterior), block.agreement(posterior)):
         assert isinstance(scattered, Rows)
-        assert len(scattered.rows) <= block.n_labels
+        assert len(scattered.row) <= block.n_labels
     table = random.random((n_workers * n_classes, n_classes))
     pair = block.worker * n_classes + block.label
     np.testing.assert_allclose(
         block.pairs.gather(table), table[pair].reshape(100, 3, n_classes).sum(axis=1)
     )
+
+
+def test_sums_into_a_table_are_the_same_without_scipys_own_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(1)
+    at, of = random.integers(7, size=50).astype(np.int32), random.integers(9, size=50)
+    values = random.random((9, 3))
+    expected = np.zeros((7, 3))
+    for i in range(50):
+        expected[at[i]] += values[of[i]]
+    for loop in (kernels.coo_matmat_dense, None):
+        monkeypatch.setattr(kernels, "coo_matmat_dense", loop)
+        sums = np.zeros((7, 3))
+        kernels.accumulate(sums, at, values, of.astype(np.int32))
+        np.testing.assert_array_equal(sums, expected)
 
 
 def test_more_classes_than_can_be_indexed_is_said() -> None:

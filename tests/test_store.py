@@ -50,7 +50,7 @@ def assert_same_as_in_memory(path: str, root: Path, block_size: int, **options: 
     repeats = options.get("repeats", "count")
     votes = read_votes(path, **options)
     source = Source(path, {}, repeats=repeats)
-    store = fill(root, source, TINY, n_pieces=3, block_size=block_size)
+    store = fill(root, source, TINY, n_pieces=3, size=block_size)
     expected = list(votes.labels.blocks(block_size))
     found = blocks_of(store)
     assert len(found) == len(expected) > 1
@@ -94,7 +94,7 @@ def test_blocks_are_those_of_memory_at_any_size(
             fill(root, Source(path), TINY)
         return
     expected = list(read_votes(path).labels.blocks(size))
-    found = blocks_of(fill(root, Source(path), TINY, n_pieces=2, block_size=size))
+    found = blocks_of(fill(root, Source(path), TINY, n_pieces=2, size=size))
     assert [b.first_task for b in found] == [b.first_task for b in expected]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one.worker, other.worker)

@@ -15,6 +15,12 @@ from scipy.sparse import csc_array, csr_array
 
 from quorate.errors import DataError
 
+coo_matmat_dense: Any
+try:  # what `coo_array @ dense` is made of, but for the sum it begins from
+    from scipy.sparse._sparsetools import coo_matmat_dense
+except ImportError:
+    coo_matmat_dense = None
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
@@ -27,9 +33,10 @@ CACHED = 40_000  # numbers that can be gone over again and again in a core's own
 
 
 class Rows(NamedTuple):
-    """The rows of a tall table that a block touches; the others are zero."""
+    """What tasks have to add to the rows of a tall table: ``values[task[i]]`` to ``row[i]``."""
 
-    rows: NDArray[np.intp]
+    row: Codes
+    task: Codes
     values: Floats
     height: int
 
@@ -39,62 +46,69 @@ class Rows(NamedTuple):
         return table
 
     def add_to(self, table: Floats) -> None:
-        """In place; whole rows as one item are several times faster than ``table[rows] += values``,
-        and need a table that lies in memory row by row."""
-        if not self.values.size:
-            return
-        summed = table.take(self.rows, axis=0)
-        summed += self.values
-        row = np.dtype((np.void, table[0].nbytes))
-        _as_items(table, row)[self.rows] = _as_items(summed, row)
-
-
-def _as_items(table: Floats, row: np.dtype[np.void]) -> NDArray[np.void]:
-    items: NDArray[np.void] = table.reshape(len(table), -1).view(row)[:, 0]
-    return items
+        accumulate(table, self.row, self.values, self.task)
 
 
 class Incidence(NamedTuple):
-    """Which rows of a table each task touches, and how often. The longer of the two is gone through
-    in order and the shorter, which fits a cache, at random: ``matrix[task, row]``, or with
-    ``by_row`` ``matrix[row, task]``. A table taller than the block has labels has only those rows
-    in the matrix that occur, ``rows``."""
+    """Which rows of a table each task touches, and how often: ``matrix[task, row]``."""
 
     matrix: csr_array
-    by_row: bool
-    rows: NDArray[np.intp] | None
-    height: int
 
     def gather(self, table: Floats) -> Floats:
         """For each task, the sum of the table's rows it touches."""
-        if self.rows is not None:
-            table = table.take(self.rows, axis=0)
-        product: Floats = (self.matrix.T if self.by_row else self.matrix) @ table
+        product: Floats = self.matrix @ table
         return product
 
-    def scatter(self, values: Floats) -> Floats | Rows:
+    def scatter(self, values: Floats) -> Floats:
         """For each row of the table, the sum of the values of the tasks that touch it."""
-        product: Floats = (self.matrix if self.by_row else self.matrix.T) @ values
-        return product if self.rows is None else Rows(self.rows, product, self.height)
+        product: Floats = self.matrix.T @ values
+        return product
 
 
-def incidence(indptr: NDArray[np.integer], row: Codes, height: int) -> Incidence:
-    """Of labels in task order, each of which touches a row of a table. What a block holds and
-    returns is bounded by its own size, however tall the table."""
+class TallIncidence(NamedTuple):
+    """The same of a table with more rows than the block has tasks, in the order of the rows: the
+    table is gone through in order, and only the block, which fits a cache, at random. What a block
+    holds and returns is bounded by its own size, however tall the table."""
+
+    row: Codes
+    task: Codes
+    n_tasks: int
+    height: int
+
+    def gather(self, table: Floats) -> Floats:
+        sums = np.zeros((self.n_tasks, *table.shape[1:]))
+        accumulate(sums, self.task, table, self.row)
+        return sums
+
+    def scatter(self, values: Floats) -> Rows:
+        return Rows(self.row, self.task, values, self.height)
+
+    @property
+    def matrix(self) -> csr_array:
+        """``matrix[task, row]``."""
+        shape = (self.n_tasks, self.height)
+        return csr_array((_ones(len(self.row)), (self.task, self.row)), shape=shape)
+
+
+def incidence(indptr: NDArray[np.integer], row: Codes, height: int) -> Incidence | TallIncidence:
+    """Of labels in task order, each of which touches a row of a table."""
     n_tasks = len(indptr) - 1
     if height <= n_tasks:
         matrix = csr_array((_ones(len(row)), row, indptr), shape=(n_tasks, height))
-        return Incidence(matrix, False, None, height)
+        return Incidence(matrix)
     order = np.argsort(row, kind="stable")
-    task = np.repeat(np.arange(n_tasks, dtype=np.int32), np.diff(indptr))[order]
-    count = np.bincount(row, minlength=height)
-    rows = None
-    if height > len(row):
-        rows = np.flatnonzero(count)
-        count = count[rows]
-    starts = np.concatenate([[0], count.cumsum()]).astype(np.int32)
-    matrix = csr_array((_ones(len(task)), task, starts), shape=(len(count), n_tasks))
-    return Incidence(matrix, True, rows, height)
+    task = np.repeat(np.arange(n_tasks, dtype=np.int32), np.diff(indptr))
+    return TallIncidence(row[order], task[order], n_tasks, height)
+
+
+def accumulate(into: Floats, at: Codes, values: Floats, of: Codes) -> None:
+    """``into[at[i]] += values[of[i]]`` for each ``i`` in turn, in place."""
+    if coo_matmat_dense is None or not into.flags.c_contiguous:
+        np.add.at(into, at, values[of])
+        return
+    width = into[:1].size
+    flat = np.ascontiguousarray(values, dtype=into.dtype).reshape(-1)
+    coo_matmat_dense(len(at), width, at, of, _ones(len(at)), flat, into.reshape(-1))
 
 
 _shared_ones = np.ones(0)
@@ -194,7 +208,12 @@ def _normalise(log_joint: Floats) -> Floats:
 
 def log_or(values: Floats, at_zero: float = LOG_ZERO) -> Floats:
     """The logarithm, with ``at_zero`` for that of zero."""
-    return np.log(values, out=np.full_like(values, at_zero), where=values > 0)
+    with np.errstate(divide="ignore"):
+        logs: Floats = np.log(values)
+    if at_zero == LOG_ZERO:
+        return np.maximum(logs, LOG_ZERO, out=logs)
+    logs[values == 0] = at_zero
+    return logs
 
 
 def weighted_log(weight: Floats | float, values: Floats) -> float:

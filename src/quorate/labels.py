@@ -14,12 +14,13 @@ from scipy.sparse import csr_array
 
 from quorate import kernels
 from quorate.errors import DataError
-from quorate.kernels import Codes, Floats, Incidence, Rows
+from quorate.kernels import Codes, Floats, Incidence, Rows, TallIncidence
 
 if TYPE_CHECKING:
     import polars as pl
 
 BLOCK_SIZE = 300_000  # tasks + labels: tables and posterior of a block stay in the cache
+MANY_WORKERS = 50_000  # whose table leaves the cache: a larger block meets more of it again
 LARGEST_CODE = np.iinfo(np.int32).max
 
 
@@ -115,9 +116,10 @@ class Labels:
             features=None if self.features is None else self.features[start : max(start, stop)],
         )
 
-    def blocks(self, size: int = BLOCK_SIZE) -> Iterator[Labels]:
+    def blocks(self, size: int | None = None) -> Iterator[Labels]:
         """Runs of whole tasks of about ``size`` tasks, labels and features. Where they are cut
         depends on these alone, so that sums over blocks are the same on any number of threads."""
+        size = size or block_size(self.n_workers)
         cost = self.indptr + np.arange(self.n_tasks + 1)
         if self.features is not None:
             cost = cost + self.features.indptr
@@ -187,20 +189,20 @@ class Labels:
         return kernels.column_sums(posterior if self.heard.all() else posterior[self.heard])
 
     @cached_property
-    def pairs(self) -> Incidence:
+    def pairs(self) -> Incidence | TallIncidence:
         """Tasks by (worker, label): row ``worker * n_classes + label`` of a confusion table."""
         pair = self.worker * np.int32(self.n_classes) + self.label
         return kernels.incidence(self.indptr, pair, self.n_workers * self.n_classes)
 
     @cached_property
-    def crowd(self) -> Incidence:
+    def crowd(self) -> Incidence | TallIncidence:
         """Labels by worker, so that what is said of labels adds up to what is said of workers."""
         return kernels.incidence(
             np.arange(self.n_labels + 1, dtype=np.int32), self.worker, self.n_workers
         )
 
     @cached_property
-    def traits(self) -> Incidence | None:
+    def traits(self) -> Incidence | TallIncidence | None:
         """Tasks by the features they have."""
         if self.features is None:
             return None
@@ -208,7 +210,7 @@ class Labels:
         return kernels.incidence(self.features.indptr, present, self.n_features)
 
     @cached_property
-    def said(self) -> Incidence:
+    def said(self) -> Incidence | TallIncidence:
         """Labels by (worker, label), in the rows of ``pairs``."""
         pair = self.worker * np.int32(self.n_classes) + self.label
         return kernels.incidence(
@@ -235,6 +237,11 @@ class Labels:
         """For each worker the expected number of right and of wrong labels."""
         belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
         return self.crowd.scatter(np.stack([belief, 1 - belief], axis=1))
+
+
+def block_size(n_workers: int) -> int:
+    """Tasks and labels of a block, with so many workers."""
+    return BLOCK_SIZE if n_workers <= MANY_WORKERS else 3 * BLOCK_SIZE
 
 
 def _size(codes: Codes, declared: int | None) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from quorate import kernels
 from quorate.errors import require_choice, require_number, require_shape
 from quorate.kernels import Floats, Rows
-from quorate.labels import Labels
+from quorate.labels import Labels, block_size
 
 Ties = Literal["first", "random", "shared"]
 
@@ -410,44 +410,48 @@ def add(total: Any, stats: Any) -> Any:
     return total
 
 
-RUN = 8  # blocks whose statistics are added one after the other
+RUNS = 8  # or more, with very many blocks
+WORTH_A_TABLE = 4  # labels for each row of a table that is made for them
 
 
-class Sum:
-    """Statistics added in an order that depends on their number alone, so that any engine gives the
-    same bits: a run of blocks in order, then the runs pairwise, as a tree. What is given to it is
+def run_length(n_blocks: int, labels: Labels) -> int:
+    """How many blocks' statistics are added one after the other, of so many such blocks: a run has
+    a table of its own, which has to be worth it, and the runs are shared among threads."""
+    n_labels = n_blocks * block_size(labels.n_workers)
+    height = labels.n_workers * labels.n_classes
+    n_runs = min(max(RUNS, n_blocks // RUNS), max(1, n_labels // (WORTH_A_TABLE * height)))
+    even = 1 << (n_runs.bit_length() - 1)
+    return -(-n_blocks // even)
+
+
+class Tree:
+    """Adds the sums of runs of blocks pairwise, those sums pairwise, and so on: an order that
+    depends on their number alone, so that any engine gives the same bits. What is given to it is
     its own.
 
     Examples:
-        >>> total = Sum()
+        >>> total = Tree()
         >>> for number in range(20):
         ...     total.add((number, 1.0))
         >>> total.result()
         (190, 20.0)
     """
 
-    def __init__(self, run: int = RUN) -> None:
-        self._run = run
-        self._added = 0
-        self._open: Any = None  # the run under way
-        self._trees: list[tuple[int, Any]] = []  # sums of 1, 2, 4, ... runs, the larger first
+    def __init__(self) -> None:
+        self._branches: list[tuple[int, Any]] = []  # sums of 1, 2, 4, ... runs, the larger first
 
-    def add(self, stats: Any) -> None:
-        self._open = add(self._open, stats)
-        self._added += 1
-        if self._added % self._run == 0:
-            size, total = 1, self._open
-            while self._trees and self._trees[-1][0] == size:
-                total = add(self._trees.pop()[1], total)
-                size *= 2
-            self._trees.append((size, total))
-            self._open = None
+    def add(self, run: Any) -> None:
+        size, total = 1, run
+        while self._branches and self._branches[-1][0] == size:
+            total = add(self._branches.pop()[1], total)
+            size *= 2
+        self._branches.append((size, total))
 
     def result(self) -> Any:
         """The sum of all; nothing can be added afterwards."""
-        total = self._open
-        for _, tree in reversed(self._trees):
-            total = tree if total is None else add(tree, total)
+        total = None
+        for _, branch in reversed(self._branches):
+            total = branch if total is None else add(branch, total)
         return total
 
 

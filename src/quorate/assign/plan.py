@@ -18,6 +18,7 @@ from quorate.errors import DataError, UsageError, require_choice, require_number
 from quorate.io import Kind, Votes, read_votes, shown
 from quorate.kernels import Floats, entropy, row_max
 from quorate.labels import Codebook, Labels
+from quorate.model import add
 from quorate.result import Result
 
 POLICIES = ("gain", "forest", "entropy", "random")
@@ -194,11 +195,7 @@ def _counts(result: Result, labels: Labels) -> Floats:
     total = np.zeros((labels.n_workers * k, k))
     for block in labels.blocks():
         tasks = slice(block.first_task, block.first_task + block.n_tasks)
-        part = block.pairs.scatter(result.posterior[tasks])
-        if isinstance(part, np.ndarray):
-            total += part
-        else:
-            total[part.rows] += part.values
+        total = add(total, block.pairs.scatter(result.posterior[tasks]))
     counts: Floats = total.reshape(labels.n_workers, k, k).transpose(0, 2, 1)
     return counts
 

@@ -3,41 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.kernels import Floats, Rows
+from quorate.kernels import Floats
 
 Workers = NDArray[np.intp]
 
 
-def only(value: Any, workers: Workers, n_workers: int) -> Any:
-    """The parameters or statistics with the rows of these workers, as `Rows`."""
+class Cut(NamedTuple):
+    """Some rows of a table of so many."""
 
-    def take(table: Floats) -> Rows:
+    rows: NDArray[np.intp]
+    values: Floats
+    height: int
+
+    def dense(self) -> Floats:
+        table = np.zeros((self.height, *self.values.shape[1:]))
+        table[self.rows] = self.values
+        return table
+
+
+def only(value: Any, workers: Workers, n_workers: int) -> Any:
+    """The parameters or statistics with the rows of these workers, as `Cut`."""
+
+    def take(table: Floats) -> Cut:
         rows = _rows(workers, len(table) // n_workers)
-        return Rows(rows, table[rows], len(table))
+        return Cut(rows, table[rows], len(table))
 
     return _of_workers(value, take, n_workers)
 
 
 def whole(value: Any) -> Any:
     """The same with every row, those of other workers being zero."""
-    if isinstance(value, Rows):
+    if isinstance(value, Cut):
         return value.dense()
     return _each(whole, value) if isinstance(value, tuple) else value
 
 
 def together(one: Any, other: Any) -> Any:
     """The sum of two statistics, neither of which is changed."""
-    if isinstance(one, Rows):
+    if isinstance(one, Cut):
         rows = np.union1d(one.rows, other.rows)
         values = np.zeros((len(rows), *one.values.shape[1:]))
         values[np.searchsorted(rows, one.rows)] = one.values
         values[np.searchsorted(rows, other.rows)] += other.values
-        return Rows(rows, values, one.height)
+        return Cut(rows, values, one.height)
     return _each(together, one, other) if isinstance(one, tuple) else one + other
 
 
@@ -46,8 +59,8 @@ def _rows(workers: Workers, each: int) -> Workers:
     return (workers[:, None] * each + np.arange(each)).ravel()
 
 
-def _of_workers(value: Any, take: Callable[[Floats], Rows], n_workers: int) -> Any:
-    if not isinstance(value, tuple) or isinstance(value, Rows):
+def _of_workers(value: Any, take: Callable[[Floats], Cut], n_workers: int) -> Any:
+    if not isinstance(value, tuple) or isinstance(value, Cut):
         return value
     names = getattr(value, "_fields", [""] * len(value))
     by_worker = getattr(value, "by_worker", ())

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -21,7 +21,7 @@ from quorate.engines.compact import Workers, only, together, whole
 from quorate.engines.threads import Sweep, cores
 from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
-from quorate.model import RUN, Sum
+from quorate.model import Tree, add, run_length
 from quorate.store import StoredBlocks, StoredStates
 
 try:
@@ -38,7 +38,8 @@ WORTH_CUTTING = 0.5  # of the workers: a part with more of them gets all paramet
 class Part:
     """Some blocks that follow each other, in the memory of the process that owns them."""
 
-    def __init__(self, blocks: StoredBlocks) -> None:
+    def __init__(self, blocks: StoredBlocks, run: int) -> None:
+        self.run = run
         self.blocks = [blocks[i] for i in range(len(blocks))]
         self.states = StoredStates(blocks.root, blocks.starts)
         self.at: tuple[int, list[Any]] | None = None  # the states, and after how many sweeps
@@ -56,13 +57,16 @@ class Part:
         if self.at is None or self.at[0] != sweeps:
             self.states.sweeps = sweeps
             self.at = sweeps, [self.states[i] for i in range(len(self.blocks))]
-        total, states, params = Sum(), [], whole(params)
-        for block, state in zip(self.blocks, self.at[1], strict=True):
+        tree, total, states, params = Tree(), None, [], whole(params)
+        for i, (block, state) in enumerate(zip(self.blocks, self.at[1], strict=True), start=1):
             after, stats = sweep(block, params, state)
             states.append(after)
-            total.add(stats)
+            total = add(total, stats)
+            if i % self.run == 0 or i == len(self.blocks):
+                tree.add(total)
+                total = None
         self._put(sweeps, states)
-        return only(total.result(), self.workers, self.n_workers)
+        return only(tree.result(), self.workers, self.n_workers)
 
     def _put(self, sweeps: int, states: list[Any]) -> None:
         self.states.sweeps = sweeps
@@ -71,30 +75,38 @@ class Part:
         self.at = sweeps + 1, states
 
 
+class Task(NamedTuple):
+    """Some blocks, in runs of so many, for a run of the program."""
+
+    program: str
+    blocks: StoredBlocks
+    run: int
+
+
 class Owner:
     """An actor: parts of the blocks in a store, each loaded when it is first asked for, and again
     after a restart."""
 
     def __init__(self) -> None:
-        self._run = ""
+        self._program = ""
         self._parts: dict[int, Part] = {}
 
-    def workers(self, run: str, blocks: StoredBlocks) -> Workers:
-        return self._part(run, blocks).workers
+    def workers(self, task: Task) -> Workers:
+        return self._part(task).workers
 
-    def begin(self, run: str, blocks: StoredBlocks, begin: Callable[[Labels], Any]) -> None:
-        self._part(run, blocks).begin(begin)
+    def begin(self, task: Task, begin: Callable[[Labels], Any]) -> None:
+        self._part(task).begin(begin)
 
-    def sweep(self, run: str, blocks: StoredBlocks, sweep: Sweep, params: Any, sweeps: int) -> Any:
-        return self._part(run, blocks).sweep(sweep, params, sweeps)
+    def sweep(self, task: Task, sweep: Sweep, params: Any, sweeps: int) -> Any:
+        return self._part(task).sweep(sweep, params, sweeps)
 
-    def _part(self, run: str, blocks: StoredBlocks) -> Part:
-        """Those of an earlier run are forgotten."""
-        if run != self._run:
-            self._run, self._parts = run, {}
-        start = blocks.starts[0]
+    def _part(self, task: Task) -> Part:
+        """Those of an earlier program are forgotten."""
+        if task.program != self._program:
+            self._program, self._parts = task.program, {}
+        start = task.blocks.starts[0]
         if start not in self._parts:
-            self._parts[start] = Part(blocks)
+            self._parts[start] = Part(task.blocks, task.run)
         return self._parts[start]
 
 
@@ -156,12 +168,13 @@ class Actors:
     """The engine: parts of the blocks, who owns each, and which workers each has to do with."""
 
     def __init__(self, cluster: Cluster, blocks: StoredBlocks, states: StoredStates) -> None:
-        self._run = uuid4().hex
         self._states = states
         self._n_workers = blocks.n_workers
         owners = cluster.owners
-        self._parts = _parts(blocks, PARTS_OF_AN_ACTOR * len(owners))
-        n_parts = len(self._parts)
+        program, run = uuid4().hex, run_length(len(blocks), blocks.shape)
+        parts = _parts(blocks, run, PARTS_OF_AN_ACTOR * len(owners))
+        self._parts = [Task(program, part, run) for part in parts]
+        n_parts = len(parts)
         self._owners = [owners[i * len(owners) // n_parts] for i in range(n_parts)]
         self._workers: list[Workers] = [
             _got(workers) for workers in self._ask("workers", [()] * n_parts)
@@ -204,7 +217,7 @@ class Actors:
     def _ask(self, what: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """References to what the owner of each part answers."""
         return [
-            getattr(owner, what).remote(self._run, part, *more)
+            getattr(owner, what).remote(part, *more)
             for owner, part, more in zip(self._owners, self._parts, arguments, strict=True)
         ]
 
@@ -214,10 +227,10 @@ class Actors:
         return only(params, workers, self._n_workers)
 
 
-def _parts(blocks: StoredBlocks, n: int) -> list[StoredBlocks]:
+def _parts(blocks: StoredBlocks, run: int, n: int) -> list[StoredBlocks]:
     """At least about so many parts of 1, 2, 4, ... runs of blocks each, so that the sum of a part
     is a branch of the tree in which statistics are added."""
-    size = RUN
+    size = run
     while len(blocks) > 2 * size * n:
         size *= 2
     return [blocks[at : at + size] for at in range(0, len(blocks), size)]

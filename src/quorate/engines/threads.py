@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from quorate.errors import require_number
 from quorate.labels import Labels
-from quorate.model import Sum
+from quorate.model import Tree, add, run_length
 
 Sweep = Callable[[Labels, Any, Any], tuple[Any, Any]]
 
@@ -55,14 +55,20 @@ class Threads:
         """Replace each block's local state, and return the sum of the statistics. Blocks and states
         are taken and put back by the threads, which matters where they are on disk."""
 
-        def sweep_one(i: int) -> Any:
-            local[i], stats = sweep(blocks[i], params, local[i])
-            return stats
+        def sweep_run(run: range) -> Any:
+            total = None
+            for i in run:
+                local[i], stats = sweep(blocks[i], params, local[i])
+                total = add(total, stats)
+            return total
 
-        total = Sum()
-        for stats in self.map(sweep_one, range(len(blocks))):
-            total.add(stats)
-        return total.result()
+        tree = Tree()
+        length = run_length(len(blocks), blocks[0])
+        starts = range(0, len(blocks), length)
+        runs = [range(at, min(at + length, len(blocks))) for at in starts]
+        for total in self.map(sweep_run, runs):
+            tree.add(total)
+        return tree.result()
 
 
 class Blocks:

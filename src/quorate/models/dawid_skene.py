@@ -45,7 +45,7 @@ class DawidSkene(EM):
         counts = self._by_worker(counts) + self.smoothing
         if worker_prior is not None:
             counts += worker_prior.transpose(0, 2, 1)
-        answered = counts.sum(axis=1, keepdims=True)
+        answered = np.einsum("wlt->wt", counts)[:, None]
         counts /= np.where(answered > 0, answered, 1)  # Eq. 6; a truth never met has no row
         return self._table(counts)
 

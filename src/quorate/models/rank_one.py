@@ -236,9 +236,13 @@ def _with_gold_as_a_worker(block: Labels) -> Labels:
 
 
 def _meetings(block: Labels) -> Meetings:
-    matrix, by_row, rows, height = block.pairs
-    met = triu(matrix @ matrix.T if by_row else matrix.T @ matrix, k=1, format="coo")
-    row, column = met.coords if rows is None else (rows[c] for c in met.coords)
+    pair = block.worker * np.int32(block.n_classes) + block.label
+    rows, local = np.unique(pair, return_inverse=True)
+    ones = np.ones(len(pair))
+    matrix = csr_array((ones, local, block.indptr), shape=(block.n_tasks, len(rows)))
+    met = triu(matrix.T @ matrix, k=1, format="coo")
+    row, column = (rows[c] for c in met.coords)
+    height = block.n_workers * block.n_classes
     pairs = coo_array((met.data.astype(np.int32), (row, column)), shape=(height, height))
     labels = np.bincount(block.label, minlength=block.n_classes).astype(np.float64)
     return Meetings(pairs.tocsr(), labels)

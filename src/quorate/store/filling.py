@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from quorate.errors import DataError
 from quorate.io.encode import ROLES
 from quorate.io.faults import GZIP, ZSTD
 from quorate.io.sources import MISSING, Batches, Piece, open_batches
-from quorate.labels import BLOCK_SIZE
+from quorate.labels import block_size
 from quorate.store.directory import Manifest, Store
 from quorate.store.shuffle import (
     Arranged,
@@ -75,7 +75,7 @@ def fill(
     *,
     each: Each = map,
     n_pieces: int = 1,
-    block_size: int = BLOCK_SIZE,
+    size: int | None = None,
     progress: Stage | None = None,
 ) -> Store:
     """Put the votes of the source into blocks in a directory. `each` calls a function for each of
@@ -85,7 +85,7 @@ def fill(
     rows, row_bytes = _guess_rows(batches)
     require_disk(root, rows * (row_bytes + DISK_ROW))
     n_parts = min(MOST_PARTS, 1 + int(1.3 * rows / sizes.part_rows))
-    shuffle = Shuffle(root, n_parts, tuple(batches.whole_numbers()), block_size)
+    shuffle = Shuffle(root, n_parts, tuple(batches.whole_numbers()))
     pieces = list(enumerate(batches.pieces(n_pieces)))
     scattered: list[Scattered] = []
 
@@ -101,6 +101,7 @@ def fill(
     labels, label_codes = merged([s.labels for s in scattered])
     if not len(workers):
         raise DataError(f"{batches.origin} has no row with a task, a worker and a label.")
+    shuffle = replace(shuffle, block_size=size or block_size(len(workers)))
     label_type = np.min_scalar_type(len(labels)).name
     gather = partial(
         shuffle.gather,
@@ -117,7 +118,7 @@ def fill(
     found = [part for part in gathered if part is not None]
     edges = edges_between([part.samples for part in found])
     counts = list(each(partial(shuffle.count, edges=edges), parts))
-    order = Order(edges, sum(c[0] for c in counts), sum(c[1] for c in counts), block_size)
+    order = Order(edges, sum(c[0] for c in counts), sum(c[1] for c in counts), shuffle.block_size)
     arrange = partial(shuffle.arrange, parts, order, n_workers=len(workers), n_classes=len(labels))
     arranged: list[Arranged] = []
     runs = order.runs(sizes.blocks)
