@@ -1,0 +1,245 @@
+"""From a file of votes to a file of answers: time, memory and agreement, at several sizes.
+
+    python benchmarks/files.py                            # 1, 10 and 100 million rows
+    python benchmarks/files.py --rows 1000000 10000000 -o docs/results/files
+
+Every contestant is a process of its own that reads the votes and writes the labels; its memory is
+that of the process at its peak, as the system saw it. Dawid-Skene runs 20 iterations everywhere,
+and once as Quorate does by default. The vote of DuckDB and of polars is the floor: no model at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+PER_TASK, WORKERS, CLASSES, ITERATIONS = 5, 10_000, 4, 20
+NOTE = (
+    "The paper of Fast Dawid-Skene reports up to 7.84 times less time to converge than Dawid-Skene"
+    " in one program of its authors: an iteration costs the same, and it needs fewer."
+)
+
+
+def quorate(*options: str) -> Callable[[Path, Path], Sequence[str]]:
+    def command(votes: Path, labels: Path) -> Sequence[str]:
+        what = ["-m", "quorate", "aggregate", str(votes), "-o", str(labels), "--json"]
+        return [sys.executable, *what, *options]
+
+    return command
+
+
+def script(text: str) -> Callable[[Path, Path], Sequence[str]]:
+    def command(votes: Path, labels: Path) -> Sequence[str]:
+        return [sys.executable, "-c", text, str(votes), str(labels)]
+
+    return command
+
+
+CROWD_KIT = f"""
+import sys
+import pandas as pd
+from crowdkit.aggregation import DawidSkene
+votes = pd.read_csv(sys.argv[1])
+DawidSkene(n_iter={ITERATIONS}, tol=0.0).fit_predict(votes).to_csv(sys.argv[2])
+"""
+DUCKDB = """
+import sys
+import duckdb
+vote = f"select task, mode(label) as label from '{sys.argv[1]}' group by task"
+duckdb.sql(f"copy ({vote}) to '{sys.argv[2]}'")
+"""
+POLARS = """
+import sys
+import polars as pl
+kind = sys.argv[1].rpartition(".")[2]
+votes = pl.scan_parquet(sys.argv[1]) if kind == "parquet" else pl.scan_csv(sys.argv[1])
+count = votes.group_by("task", "label").len()
+vote = count.group_by("task").agg(pl.col("label").sort_by("len").last())
+(vote.sink_parquet if kind == "parquet" else vote.sink_csv)(sys.argv[2])
+"""
+SAME = ("--tol", "0", "--max-iter", str(ITERATIONS))
+
+
+@dataclass(frozen=True)
+class Contestant:
+    name: str
+    command: Callable[[Path, Path], Sequence[str]]
+    format: str
+    most_rows: int
+
+
+CONTESTANTS = (
+    Contestant("Quorate, csv", quorate(*SAME), "csv", 10_000_000),
+    Contestant("Quorate, csv, as it comes", quorate(), "csv", 10_000_000),
+    Contestant("Crowd-Kit, csv", script(CROWD_KIT), "csv", 10_000_000),
+    Contestant("vote by DuckDB, csv", script(DUCKDB), "csv", 10_000_000),
+    Contestant("vote by polars, csv", script(POLARS), "csv", 10_000_000),
+    Contestant("Quorate, parquet", quorate(*SAME), "parquet", 100_000_000),
+    Contestant("Quorate, parquet, 2 GB", quorate(*SAME, "--memory", "2GB"), "parquet", 100_000_000),
+    Contestant("vote by DuckDB, parquet", script(DUCKDB), "parquet", 100_000_000),
+    Contestant("vote by polars, parquet", script(POLARS), "parquet", 100_000_000),
+)
+
+
+def make_votes(rows: int, place: Path, csv: bool) -> dict[str, Path]:
+    """Shuffled votes of workers of different skill, with names of tasks, workers and labels."""
+    random = np.random.default_rng(1)
+    skill = random.beta(6, 2, WORKERS)
+    order = random.permutation(rows).astype(np.int32)
+    task = order // PER_TASK
+    truth = random.integers(CLASSES, size=rows // PER_TASK, dtype=np.int8)
+    worker = random.integers(WORKERS, size=rows, dtype=np.int32)
+    right = random.random(rows, dtype=np.float32) < skill[worker]
+    label = np.where(right, truth[task], random.integers(CLASSES, size=rows, dtype=np.int8))
+    del order, right
+    frame = pl.DataFrame({"task": task, "worker": worker, "label": label})
+    del task, worker, label
+    names = frame.lazy().select(pl.format(f"{n}-{{}}", n).alias(n) for n in frame.columns)
+    paths = {"parquet": place / f"{rows}.parquet"}
+    names.sink_parquet(paths["parquet"])
+    if csv:
+        paths["csv"] = place / f"{rows}.csv"
+        names.sink_csv(paths["csv"])
+    return paths
+
+
+def run(contestant: Contestant, votes: Path, labels: Path) -> dict[str, Any]:
+    """Seconds, and the peak memory of the process in bytes, as the system counted it."""
+    began = time.perf_counter()
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            contestant.command(votes, labels), stdout=subprocess.DEVNULL, stderr=errors
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            raise RuntimeError(f"{contestant.name}: {errors.read().decode()}")
+    return {"seconds": time.perf_counter() - began, "memory": usage.ru_maxrss * 1024}
+
+
+def labels_of(path: Path) -> pl.DataFrame:
+    frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+    return frame.rename({"agg_label": "label"}, strict=False).select("task", "label").sort("task")
+
+
+def race(rows: int, place: Path, console: Console) -> list[dict[str, Any]]:
+    csv = any(c.format == "csv" and rows <= c.most_rows for c in CONTESTANTS)
+    paths = make_votes(rows, place, csv)
+    results: list[dict[str, Any]] = []
+    measure: dict[str, pl.DataFrame] = {}
+    for contestant in CONTESTANTS:
+        if rows > contestant.most_rows:
+            continue
+        console.print(f"{rows:,} rows: {contestant.name}", style="dim")
+        labels = place / f"labels.{contestant.format}"
+        result = run(contestant, paths[contestant.format], labels)
+        found = labels_of(labels)
+        first = measure.setdefault(contestant.format, found)
+        agreement = int((found["label"] == first["label"]).sum()) / len(found)
+        results.append({"name": contestant.name, "rows": rows, "agreement": agreement, **result})
+        labels.unlink()
+    for path in paths.values():
+        path.unlink()
+    return results
+
+
+def slopes(results: list[dict[str, Any]]) -> dict[str, float]:
+    """By which power of the rows the seconds grow, of those that ran at several sizes."""
+    found = {}
+    for name in dict.fromkeys(r["name"] for r in results):
+        points = [(r["rows"], r["seconds"]) for r in results if r["name"] == name]
+        if len(points) > 1:
+            x, y = np.log(np.array(points)).T
+            found[name] = float(np.polyfit(x, y, 1)[0])
+    return found
+
+
+def show(results: list[dict[str, Any]], console: Console) -> None:
+    peers = {r["rows"]: r for r in results if r["name"].startswith("Crowd-Kit")}
+    table = Table(title="From file to file, on this machine")
+    for column in (
+        "rows",
+        "contestant",
+        "seconds",
+        "ns a row",
+        "peak MB",
+        "of Crowd-Kit's seconds",
+    ):
+        table.add_column(column, justify="left" if column == "contestant" else "right")
+    table.add_column("same labels as Quorate's", justify="right")
+    for r in results:
+        peer = peers.get(r["rows"])
+        ratio = "" if peer is None else f"{peer['seconds'] / r['seconds']:.1f} times"
+        table.add_row(
+            f"{r['rows']:,}",
+            r["name"],
+            f"{r['seconds']:.2f}",
+            f"{r['seconds'] / r['rows'] * 1e9:,.0f}",
+            f"{r['memory'] / 1e6:,.0f}",
+            ratio,
+            f"{r['agreement']:.2%}",
+        )
+    console.print(table)
+    console.print("Crowd-Kit: how many times its seconds; agree: with the labels of the first.")
+    console.print(NOTE)
+    for name, slope in slopes(results).items():
+        console.print(f"{name}: seconds grow as rows to the power {slope:.2f}")
+
+
+def draw(results: list[dict[str, Any]], path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    mpl.rcParams["svg.hashsalt"] = "quorate"
+    from matplotlib import pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
+    powers = slopes(results)
+    for i, name in enumerate(dict.fromkeys(r["name"] for r in results)):
+        points = [(r["rows"], r["seconds"]) for r in results if r["name"] == name]
+        power = f" (power {powers[name]:.2f})" if name in powers else ""
+        style = "--" if name.startswith("vote") else "-"
+        axis.loglog(*zip(*points, strict=True), style, marker="osD^v<>ph"[i], label=name + power)
+    axis.set(xlabel="votes", ylabel="seconds from file to file")
+    axis.grid(which="both", alpha=0.2)
+    axis.legend(fontsize=8)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7, 10**8])
+    parser.add_argument("-o", "--output", type=Path, help="a directory for the figures and plot")
+    arguments = parser.parse_args()
+    console = Console(width=110)
+    results: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as place:
+        for rows in arguments.rows:
+            results += race(rows, Path(place), console)
+    show(results, console)
+    if arguments.output:
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        about = {"cores": os.cpu_count(), "python": platform.python_version(), "note": NOTE}
+        found = {**about, "slopes": slopes(results), "runs": results}
+        (arguments.output / "results.json").write_text(json.dumps(found, indent=1) + "\n")
+        draw(results, arguments.output / "files.svg")
+
+
+if __name__ == "__main__":
+    main()
