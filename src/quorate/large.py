@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from quorate.store.shuffle import block_place, save
 from quorate.store.sizes import require_memory
 
 CHECKPOINT = "checkpoint.pickle"
+MARK = ".quorate"  # of a directory in which nothing else is
 TABLES = 6  # copies of the workers' table that exist at a time: parameters, sums, and between
 BLOCK_BYTES = 60  # in memory for each task or label of a block that is being swept
 
@@ -118,6 +120,8 @@ def aggregate_large(
     began = time.perf_counter()
     method_named(method)
     workforce = _workforce(scale)
+    if workforce.n_processes > 1 and "://" not in source.path:
+        source = replace(source, path=str(Path(source.path).absolute()))
     sizes = Sizes.within(workforce.memory, 3 * BLOCK_SIZE)
     kept, root = _place(scale)
     votes = _stored(root, source, sizes, workforce, scale.stage)
@@ -208,6 +212,8 @@ def _place(scale: Scale) -> tuple[Any, Path]:
         root.mkdir(exist_ok=True)
     except OSError as error:
         raise UsageError(f"{root} cannot be a directory for votes: {error.strerror}.") from None
+    if any(root.iterdir()) and not (root / MARK).exists():
+        raise UsageError(f"{root} is not empty: name an empty directory as store (--store).")
     return None, root
 
 
@@ -217,6 +223,9 @@ def _stored(
     """The votes in blocks: those that are there already, if they are the same."""
     there = Store.open(root)
     if there is None:
+        for part in root.iterdir():  # of what was cut short
+            shutil.rmtree(part) if part.is_dir() else part.unlink()
+        (root / MARK).touch()
         n_pieces = 1 if workforce.n_processes == 1 else 4 * workforce.n_processes
         each = workforce.each
         return fill(root, source, sizes, each=each, n_pieces=n_pieces, progress=stage)

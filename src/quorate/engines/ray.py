@@ -76,7 +76,7 @@ class Part:
 
 
 class Task(NamedTuple):
-    """Some blocks, in runs of so many, for a run of the program."""
+    """A part that is asked for: its blocks, in runs of so many, and by which program."""
 
     program: str
     blocks: StoredBlocks
@@ -161,7 +161,7 @@ def _got(reference: Any) -> Any:
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
-        raise error.cause from None
+        raise (error.cause or error) from None
 
 
 class Actors:
@@ -191,7 +191,7 @@ class Actors:
             try:
                 total = _got(self._tree(sweep, params))
                 break
-            except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError):
+            except ray.exceptions.RayError:  # what a process took with it
                 if attempt == ATTEMPTS - 1:
                     raise DataError("The cluster lost too much to go on: resume later.") from None
         self._states.sweeps += 1

@@ -35,7 +35,7 @@ def write_table(frame: Frame, path: Path) -> None:
 
 def scan_tables(place: Path) -> pl.LazyFrame:
     """A query of the Parquet files of a directory, in the order of their names."""
-    return pl.scan_parquet(place / "*.parquet")
+    return pl.scan_parquet(sorted(place.glob("*.parquet")), glob=False)
 
 
 class Outputs:

@@ -94,11 +94,9 @@ class Store:
     def tasks(self, start: int) -> pl.Series:
         """The names of the tasks of the block that starts with this one."""
         names = pl.read_ipc(block_place(self.root, start) / "tasks.arrow")["task"]
-        return names.cast(getattr(pl, self.manifest.task_type)) if self.is_retyped else names
-
-    @property
-    def is_retyped(self) -> bool:
-        return self.manifest.text and self.manifest.task_type != "String"
+        if not self.manifest.text or self.manifest.task_type == "String":
+            return names
+        return names == "true" if self.manifest.task_type == "Boolean" else names.cast(pl.Int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -20,6 +21,7 @@ from quorate.store.shuffle import (
     Arranged,
     Gathered,
     Order,
+    PieceCodes,
     Scattered,
     Shuffle,
     edges_between,
@@ -59,13 +61,11 @@ class Source:
 
     def origin(self) -> dict[str, Any]:
         """What tells these votes from others: names, sizes and times of the files, and how they
-        are read."""
-        files = []
-        for place in sorted([Path(self.path), *Path(self.path).rglob("*")]):
-            if place.is_file():
-                about = place.stat()
-                files.append([str(place), about.st_size, about.st_mtime_ns])
-        return {**asdict(self), "missing": list(self.missing), "files": files}
+        are read. Of what lies elsewhere only its name is known."""
+        files = [file.path for file in self.open().files if file.path is not None]
+        about = [[str(f.absolute()), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
+        path = self.path if not files else str(Path(self.path).absolute())
+        return {**asdict(self), "path": path, "missing": list(self.missing), "files": about}
 
 
 def fill(
@@ -86,37 +86,36 @@ def fill(
     require_disk(root, rows * (row_bytes + DISK_ROW))
     n_parts = min(MOST_PARTS, 1 + int(1.3 * rows / sizes.part_rows))
     shuffle = Shuffle(root, n_parts, tuple(batches.whole_numbers()))
-    pieces = list(enumerate(batches.pieces(n_pieces)))
+
     scattered: list[Scattered] = []
 
     def seen(more: int = 0) -> None:
         say("reading", sum(s.rows for s in scattered) + more, rows)
 
+    pieces = list(enumerate(batches.pieces(n_pieces)))
     heard = seen if each is map else None
-    scatter = partial(_scatter, shuffle, source, sizes.batch_rows, heard)
-    for piece in each(scatter, pieces):
+    for piece in each(partial(_scatter, shuffle, source, sizes.batch_rows, heard), pieces):
         scattered.append(piece)
         seen()
     workers, worker_codes = merged([s.workers for s in scattered])
     labels, label_codes = merged([s.labels for s in scattered])
     if not len(workers):
         raise DataError(f"{batches.origin} has no row with a task, a worker and a label.")
+
+    marks = [s.mark for s in scattered]
+    codes = dict(zip(marks, map(PieceCodes, worker_codes, label_codes), strict=True))
     shuffle = replace(shuffle, block_size=size or block_size(len(workers)))
     label_type = np.min_scalar_type(len(labels)).name
-    gather = partial(
-        shuffle.gather,
-        worker_codes=worker_codes,
-        label_codes=label_codes,
-        label_type=label_type,
-        repeats=source.repeats,
-    )
-    gathered: list[Gathered | None] = []
-    for part in each(gather, range(n_parts)):
-        gathered.append(part)
-        say("putting task by task", len(gathered), n_parts)
-    parts = [i for i, part in enumerate(gathered) if part is not None]
-    found = [part for part in gathered if part is not None]
-    edges = edges_between([part.samples for part in found])
+    gather = partial(shuffle.gather, codes=codes, label_type=label_type, repeats=source.repeats)
+    gathered: dict[int, Gathered] = {}
+    for part, found in enumerate(each(gather, range(n_parts))):
+        if found is not None:
+            gathered[part] = found
+            shutil.rmtree(shuffle.scattered(part))
+        say("putting task by task", part + 1, n_parts)
+
+    parts = list(gathered)
+    edges = edges_between([part.samples for part in gathered.values()])
     counts = list(each(partial(shuffle.count, edges=edges), parts))
     order = Order(edges, sum(c[0] for c in counts), sum(c[1] for c in counts), shuffle.block_size)
     arrange = partial(shuffle.arrange, parts, order, n_workers=len(workers), n_classes=len(labels))
@@ -125,9 +124,10 @@ def fill(
     for run in each(arrange, runs):
         arranged.append(run)
         say("writing blocks", len(arranged), len(runs))
-    dropped = sum(part.dropped for part in found)
+
     kept = source.repeats == "count"
-    types = {part.task_type for part in found}
+    dropped = sum(part.dropped for part in gathered.values())
+    types = {part.task_type for part in gathered.values()}
     manifest = Manifest(
         origin=source.origin(),
         rows=sum(s.rows for s in scattered),

@@ -11,11 +11,12 @@ Three passes, each over pieces that are worked on apart, by one process in turn 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -32,12 +33,21 @@ SAMPLES_OF_A_BLOCK = 4
 
 
 class Scattered(NamedTuple):
-    """Of a piece: rows that were read, those that lacked a field, and the names in code order."""
+    """Of a piece: rows that were read, those that lacked a field, and the names in code order. Its
+    files have the `mark` in their names, since who is killed leaves files behind as well."""
 
+    mark: str
     rows: int
     missing: int
     workers: pl.Series
     labels: pl.Series
+
+
+class PieceCodes(NamedTuple):
+    """The codes among all workers, and all labels, of the codes of a piece."""
+
+    workers: Codes
+    labels: Codes
 
 
 class Gathered(NamedTuple):
@@ -101,6 +111,7 @@ class Shuffle:
         progress: Callable[[int], None] | None = None,
     ) -> Scattered:
         """`progress` is told the number of rows so far."""
+        mark = f"{number:05d}-{uuid4().hex}"
         workers, labels = _Names(), _Names()
         rows = lacking = kept = 0
         for batch, frame in enumerate(batches.read(piece, size)):
@@ -116,41 +127,39 @@ class Shuffle:
                 label=labels.codes(complete["label"]),
                 row=pl.int_range(first, first + len(complete), dtype=pl.UInt64, eager=True),
             )
-            self._put(coded, number, batch)
+            self._put(coded, f"{mark}-{batch:06d}")
             if progress:
                 progress(rows)
-        return Scattered(rows, lacking, workers.names, labels.names)
+        return Scattered(mark, rows, lacking, workers.names, labels.names)
 
-    def _put(self, coded: pl.DataFrame, number: int, batch: int) -> None:
+    def _put(self, coded: pl.DataFrame, name: str) -> None:
         part = (coded["task"].hash(0) % self.n_parts).to_numpy().astype(np.uint16)
         order = np.argsort(part, kind="stable")
         counts = np.bincount(part, minlength=self.n_parts)
         coded = coded[order]
         for i, (end, count) in enumerate(zip(counts.cumsum(), counts, strict=True)):
             if count:
-                place = self.root / "scattered" / f"{i:05d}"
+                place = self.scattered(i)
                 place.mkdir(parents=True, exist_ok=True)
-                write(coded[end - count : end], place / f"{number:05d}-{batch:06d}.arrow")
+                write(coded[end - count : end], place / f"{name}.arrow")
+
+    def scattered(self, part: int) -> Path:
+        return self.root / "scattered" / f"{part:05d}"
 
     def gather(
-        self,
-        part: int,
-        worker_codes: Sequence[Codes],
-        label_codes: Sequence[Codes],
-        label_type: str,
-        repeats: str,
+        self, part: int, codes: Mapping[str, PieceCodes], label_type: str, repeats: str
     ) -> Gathered | None:
-        """`worker_codes[piece]` are the codes among all workers of the codes of a piece."""
-        files = sorted((self.root / "scattered" / f"{part:05d}").glob("*.arrow"))
-        if not files:
-            return None
+        """`codes` are those of the pieces, by their marks."""
         frames = []
-        for file in files:
-            piece = int(file.name.partition("-")[0])
-            frame = pl.read_ipc(file)
-            worker = worker_codes[piece][frame["worker"].to_numpy()]
-            label = label_codes[piece][frame["label"].to_numpy()]
-            frames.append(frame.select("task", "row", worker=worker, label=label))
+        for file in sorted(self.scattered(part).glob("*.arrow")):
+            mark = file.name.rpartition("-")[0]
+            if mark in codes:
+                frame = pl.read_ipc(file)
+                worker = codes[mark].workers[frame["worker"].to_numpy()]
+                label = codes[mark].labels[frame["label"].to_numpy()]
+                frames.append(frame.select("task", "row", worker=worker, label=label))
+        if not frames:
+            return None
         frame = pl.concat(frames)
         del frames
         rows = len(frame)
@@ -168,8 +177,6 @@ class Shuffle:
         save(place, first=first, end=ends, worker=labels.worker)
         save(place, label=labels.label.astype(label_type))
         write(tasks.to_frame(), place / "tasks.arrow")
-        for file in files:
-            file.unlink()
         cost = ends + np.arange(len(ends))
         step = max(1, min(self.block_size // SAMPLES_OF_A_BLOCK, int(cost[-1]) // 8))
         at = np.unique(np.searchsorted(cost, np.arange(step, int(cost[-1]), step)))
@@ -241,7 +248,11 @@ class Shuffle:
         first, end, worker, label = load(place, "first", "end", "worker", "label")
         start, stop = np.searchsorted(first, [low, high]).tolist()
         ends = np.concatenate([end[start - 1 : start] if start else [0], end[start:stop]])
-        names = pl.scan_ipc(place / "tasks.arrow").slice(start, stop - start).collect()["task"]
+        names = (
+            pl.scan_ipc(place / "tasks.arrow", glob=False)
+            .slice(start, stop - start)
+            .collect()["task"]
+        )
         votes = slice(ends[0], ends[-1])
         said = np.diff(ends).astype(np.uint32)
         return names, first[start:stop], said, worker[votes], label[votes]

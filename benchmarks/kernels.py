@@ -1,0 +1,80 @@
+"""Dawid-Skene's cost per label and iteration, as tables grow out of the cache, and on threads.
+
+python benchmarks/kernels.py                  # 10 million labels
+python benchmarks/kernels.py --labels 1000000 -o kernels.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from quorate import DawidSkene, Labels
+from quorate.engines.threads import Threads, cores
+
+CROWDS = ((1_000, 4), (10_000, 4), (100_000, 4), (100_000, 10))
+PER_TASK, ITERATIONS = 5, 8
+
+
+def random_labels(n_labels: int, n_workers: int, n_classes: int) -> Labels:
+    random = np.random.default_rng(0)
+    task = np.repeat(np.arange(n_labels // PER_TASK, dtype=np.int32), PER_TASK)
+    truth = random.integers(n_classes, size=n_labels // PER_TASK)
+    guess = random.integers(n_classes, size=n_labels)
+    label = np.where(random.random(n_labels) < 0.7, truth[task], guess)
+    worker = random.integers(n_workers, size=n_labels)
+    return Labels.from_codes(task, worker, label, n_workers=n_workers, n_classes=n_classes)
+
+
+def seconds_of_an_iteration(labels: Labels, n_threads: int) -> float:
+    """The median of some, after the first, which also makes what the others use again."""
+    model = DawidSkene(smoothing=0.01)
+    blocks = Threads(n_threads).over(labels)
+    blocks.begin(model.begin)
+    params, seconds = None, []
+    for _ in range(ITERATIONS):
+        began = time.perf_counter()
+        params = model.estimate(blocks.sweep(model.sweep, params), params)
+        seconds.append(time.perf_counter() - began)
+    return float(np.median(seconds[2:]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--labels", type=int, default=10_000_000)
+    parser.add_argument("-o", "--output", type=Path)
+    arguments = parser.parse_args()
+    results: list[dict[str, Any]] = []
+    for n_workers, n_classes in CROWDS:
+        labels = random_labels(arguments.labels, n_workers, n_classes)
+        one, every = (seconds_of_an_iteration(labels, n) for n in (1, cores()))
+        results.append(
+            {
+                "workers": n_workers,
+                "classes": n_classes,
+                "ns_one_thread": one / labels.n_labels * 1e9,
+                "ns_all_cores": every / labels.n_labels * 1e9,
+                "times_faster": one / every,
+            }
+        )
+    table = Table(title=f"{arguments.labels:,} labels, ns per label and iteration")
+    for column in ("workers", "classes", "one thread", f"{cores()} threads", "times faster"):
+        table.add_column(column, justify="right")
+    for r in results:
+        speeds = (f"{r[key]:.1f}" for key in ("ns_one_thread", "ns_all_cores"))
+        faster = f"{r['times_faster']:.2f}"
+        table.add_row(f"{r['workers']:,}", str(r["classes"]), *speeds, faster)
+    Console().print(table)
+    if arguments.output:
+        arguments.output.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
