@@ -21,8 +21,12 @@ lint: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	$(BIN)/zensical serve
 
-# Quorate against Crowd-Kit on the same votes.
+# Quorate against others on the same votes, what a vote costs, and a cluster that loses parts of itself.
 bench: $(VENV)/.installed-peers
+	$(BIN)/python benchmarks/files.py -o docs/results/files
+	$(BIN)/python benchmarks/cost.py -o docs/results/cost
+	$(BIN)/python benchmarks/cluster.py
+	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/race.py
 	$(BIN)/python benchmarks/methods.py
 
