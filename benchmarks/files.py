@@ -17,7 +17,6 @@ import platform
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,19 +117,31 @@ def make_votes(rows: int, place: Path, csv: bool) -> dict[str, Path]:
     return paths
 
 
+# Small, because a process counts the memory of the one it was started by as its own.
+MEASURE = """
+import json, os, subprocess, sys, time
+began = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+errors = process.stderr.read().decode()
+_, status, usage = os.wait4(process.pid, 0)
+print(json.dumps({
+    "seconds": time.perf_counter() - began,
+    "cpu": usage.ru_utime + usage.ru_stime,
+    "memory": usage.ru_maxrss * 1024,
+    "errors": errors if status else "",
+}))
+"""
+
+
 def run(contestant: Contestant, votes: Path, labels: Path) -> dict[str, Any]:
-    """Seconds, and the peak memory of the process in bytes, as the system counted it."""
-    began = time.perf_counter()
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            contestant.command(votes, labels), stdout=subprocess.DEVNULL, stderr=errors
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            errors.seek(0)
-            raise RuntimeError(f"{contestant.name}: {errors.read().decode()}")
-    return {"seconds": time.perf_counter() - began, "memory": usage.ru_maxrss * 1024}
+    """Seconds, those of CPU, and the peak memory of the process in bytes, as the system counted."""
+    command = [sys.executable, "-c", MEASURE, *contestant.command(votes, labels)]
+    printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    found: dict[str, Any] = json.loads(printed)
+    errors = found.pop("errors")
+    if errors:
+        raise RuntimeError(f"{contestant.name}: {errors}")
+    return found
 
 
 def labels_of(path: Path) -> pl.DataFrame:
@@ -185,18 +196,21 @@ def show(results: list[dict[str, Any]], console: Console) -> None:
     table.add_column("same labels as Quorate's", justify="right")
     for r in results:
         peer = peers.get(r["rows"])
-        ratio = "" if peer is None else f"{peer['seconds'] / r['seconds']:.1f} times"
+        ratio = "" if peer is None else f"{peer['seconds'] / r['seconds']:.1f}"
         table.add_row(
             f"{r['rows']:,}",
             r["name"],
             f"{r['seconds']:.2f}",
             f"{r['seconds'] / r['rows'] * 1e9:,.0f}",
+            f"{r['cpu'] / r['rows'] * 1e9:,.0f}",
             f"{r['memory'] / 1e6:,.0f}",
             ratio,
             f"{r['agreement']:.2%}",
         )
     console.print(table)
-    console.print("Crowd-Kit: how many times its seconds; agree: with the labels of the first.")
+    console.print(
+        "times: Crowd-Kit's seconds for each of these; agree: with the labels of the first."
+    )
     console.print(NOTE)
     for name, slope in slopes(results).items():
         console.print(f"{name}: seconds grow as rows to the power {slope:.2f}")

@@ -120,6 +120,8 @@ def aggregate(
         if features is not None or multilabel:
             what = "Features are" if features is not None else "Several right answers are"
             raise UsageError(f"{what} for votes in memory: leave out engine, memory and store.")
+        if not isinstance(votes, (str, Path)) or str(votes) == "-":
+            raise UsageError("Only votes in files can be larger than memory: name a file.")
         require_choice("repeats", repeats, ("count", "first", "last"))
         columns = {"task": task_column, "worker": worker_column, "label": label_column}
         source = Source(str(votes), columns, format, missing, repeats)

@@ -8,6 +8,7 @@ import pickle
 import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -205,8 +206,8 @@ def _place(scale: Scale) -> tuple[Any, Path]:
     if scale.store is None:
         if scale.resume:
             raise UsageError("To resume, name the store (--store) of what was cut short.")
-        kept = tempfile.TemporaryDirectory(prefix="quorate-")
-        return kept, Path(kept.name)
+        kept = _Temporary()
+        return kept, kept.path
     root = Path(scale.store).absolute()
     try:
         root.mkdir(exist_ok=True)
@@ -215,6 +216,14 @@ def _place(scale: Scale) -> tuple[Any, Path]:
     if any(root.iterdir()) and not (root / MARK).exists():
         raise UsageError(f"{root} is not empty: name an empty directory as store (--store).")
     return None, root
+
+
+class _Temporary:
+    """A directory that is gone when nobody knows it any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="quorate-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def _stored(

@@ -173,7 +173,7 @@ class Batches:
 
 
 def open_batches(
-    source: Any,
+    source: str,
     roles: Sequence[str],
     *,
     columns: Mapping[str, str | None] | None = None,
@@ -181,8 +181,6 @@ def open_batches(
     missing: Sequence[str] = MISSING,
 ) -> Batches:
     """Like `read_table`, of files only, and without reading them yet."""
-    if source == "-" or not isinstance(source, (str, Path)):
-        raise UsageError("Only votes in files can be larger than memory: name a file.")
     opened = _open(source, roles, format, [missing] if isinstance(missing, str) else missing)
     chosen = {role: _find(role, columns or {}, opened, strict=True) for role in roles}
     parts = opened.parts or (opened,)
