@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -307,7 +307,8 @@ def aggregate(
     with Outputs() as outputs:
         if on_cluster:
             given["places"] = {name: outputs.directory(str(tables[name])) for name in by_task}
-        with _stages_bar() as (progress, stage):
+        unheard = redirect_stdout(sys.stderr) if on_cluster else nullcontext()  # Ray prints
+        with unheard, _stages_bar() as (progress, stage):
             result: Any = run(
                 votes, method, progress=progress, stage=stage, tables=by_task, **given
             )

@@ -118,11 +118,27 @@ def aggregate_large(
     progress: Progress | None = None,
 ) -> LargeResult:
     """Like `aggregate`, of files that need not fit in memory."""
-    began = time.perf_counter()
     method_named(method)
     workforce = _workforce(scale)
     if workforce.n_processes > 1 and "://" not in source.path:
         source = replace(source, path=str(Path(source.path).absolute()))
+    try:
+        return _aggregate(source, method, options, scale, workforce, gold, ordered, progress)
+    finally:
+        workforce.leave()
+
+
+def _aggregate(
+    source: Source,
+    method: str,
+    options: Mapping[str, Any],
+    scale: Scale,
+    workforce: _Workforce,
+    gold: Any,
+    ordered: bool | Sequence[Any],
+    progress: Progress | None,
+) -> LargeResult:
+    began = time.perf_counter()
     sizes = Sizes.within(workforce.memory, 3 * BLOCK_SIZE)
     kept, root = _place(scale)
     votes = _stored(root, source, sizes, workforce, scale.stage)
@@ -163,20 +179,22 @@ def aggregate_large(
 @dataclass(frozen=True)
 class _Workforce:
     """Who works: the memory and the threads of each process, how many there are, how they are given
-    functions to call, and how they become an engine."""
+    functions to call, become an engine, and are let go."""
 
     memory: float
     n_threads: int
     n_processes: int
     each: Each
     engine: Callable[[StoredBlocks, StoredStates], Engine]
+    leave: Callable[[], None]
 
 
 def _workforce(scale: Scale) -> _Workforce:
     if scale.engine == "stream":
         threads = Threads(scale.threads)
         memory = _free_memory() / 2 if scale.memory is None else in_bytes(scale.memory)
-        return _Workforce(memory, threads.n_threads, 1, map, partial(Stream, threads))
+        engine = partial(Stream, threads)
+        return _Workforce(memory, threads.n_threads, 1, map, engine, lambda: None)
     if scale.address is not None and scale.store is None:
         raise UsageError("A cluster needs a store (--store): a directory that every node reaches.")
     from quorate.engines.ray import Actors, Cluster  # slow to import, and an extra
@@ -184,8 +202,8 @@ def _workforce(scale: Scale) -> _Workforce:
     cluster = Cluster(scale.address, scale.threads)
     share = _free_memory() / 2 / cluster.n_cpus
     memory = share if scale.memory is None else in_bytes(scale.memory)
-    engine = partial(Actors, cluster)
-    return _Workforce(memory, 1, cluster.n_cpus, cluster.each, engine)
+    actors = partial(Actors, cluster)
+    return _Workforce(memory, 1, cluster.n_cpus, cluster.each, actors, cluster.leave)
 
 
 def _with_rate(stage: Stage, n_votes: int) -> Progress:

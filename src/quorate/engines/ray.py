@@ -119,13 +119,21 @@ class Cluster:
     for each of its cores."""
 
     def __init__(self, address: str | None = None, n_cpus: int | None = None) -> None:
-        if not ray.is_initialized():
+        self._joined = not ray.is_initialized()
+        if self._joined:
             _join(address, n_cpus)
         self.n_cpus = int(ray.cluster_resources().get("CPU", 1))
         owner = ray.remote(
             num_cpus=SOME_CPU, max_restarts=-1, max_task_retries=-1, scheduling_strategy="SPREAD"
         )(Owner)
         self.owners = [owner.remote() for _ in range(self.n_cpus)]
+
+    def leave(self) -> None:
+        """The actors end, and so does a cluster that was started for them."""
+        for owner in self.owners:
+            ray.kill(owner)
+        if self._joined:
+            ray.shutdown()
 
     def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """The function of each item, in order, by whichever process is free."""

@@ -1,0 +1,34 @@
+"""A real cluster that loses a process, a node and its driver, each killed in an iteration."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "benchmarks" / "cluster.py"
+
+
+@pytest.mark.xdist_group("ray")
+def test_whatever_is_lost_the_labels_are_those_of_threads(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    output = tmp_path / "cluster.json"
+    command = [sys.executable, str(SCRIPT), "--rows", "2500000", "-o", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    runs = {run["run"]: run for run in json.loads(output.read_text())["runs"]}
+    disturbed = [
+        "undisturbed",
+        "actor killed",
+        "node killed",
+        "driver killed, resumed",
+    ]
+    for name in disturbed:
+        assert runs[name]["same_labels"], runs[name]
+        assert runs[name]["same_to_the_bit"], runs[name]
+    assert "ray::Owner" in runs["actor killed"]["lost"]
+    assert "1 of the actors" in runs["node killed"]["lost"]
+    assert "went on from iteration" in runs["driver killed, resumed"]["lost"]
