@@ -128,6 +128,21 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     assert_same_as_in_memory(str(votes), root, 50)
 
 
+def test_files_with_types_that_differ_are_one_table(tmp_path: Path) -> None:
+    votes = tmp_path / "votes"
+    votes.mkdir()
+    frame = random_votes(0).with_columns(pl.col("task").str.slice(1).cast(pl.Int32))
+    frame.write_parquet(votes / "0.parquet")
+    frame.with_columns(pl.col("task").cast(pl.Int64)).write_parquet(votes / "1.parquet")
+    root = tmp_path / "store"
+    root.mkdir()
+    assert_same_as_in_memory(str(votes), root, 50)
+    frame.with_columns(pl.col("task").cast(pl.String)).write_parquet(votes / "2.parquet")
+    again = tmp_path / "again"
+    again.mkdir()
+    assert_same_as_in_memory(str(votes), again, 50)
+
+
 def test_a_store_that_is_not_whole_is_none(tmp_path: Path) -> None:
     assert Store.open(tmp_path) is None
     (tmp_path / "votes.json").write_text("{")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from quorate.heldout import weigh_features
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
+    from quorate.large import LargeResult
     from quorate.models import (
         DawidSkene,
         EigenRatio,
@@ -64,6 +65,7 @@ _HOMES = {
     "Ibcc": "quorate.models",
     "Kos": "quorate.models",
     "Labels": "quorate.labels",
+    "LargeResult": "quorate.large",
     "Mace": "quorate.models",
     "Majority": "quorate.models",
     "MaxMargin": "quorate.models",
@@ -102,6 +104,7 @@ __all__ = [
     "Ibcc",
     "Kos",
     "Labels",
+    "LargeResult",
     "Mace",
     "Majority",
     "MaxMargin",

@@ -45,6 +45,14 @@ def aggregate(
 def aggregate(
     votes: Any, method: str = ..., *, multilabel: Literal[True], **options: Any
 ) -> Multilabel: ...
+@overload
+def aggregate(
+    votes: str | Path, method: str = ..., *, engine: Literal["stream", "ray"], **options: Any
+) -> LargeResult: ...
+@overload
+def aggregate(
+    votes: str | Path, method: str = ..., *, memory: str | float, **options: Any
+) -> LargeResult: ...
 def aggregate(
     votes: Any,
     method: str = "dawid-skene",
@@ -92,6 +100,13 @@ def aggregate(
     their own or in one with a `separator` between them, are all the options that the worker chose
     (a row without a label: none); each option is a question of its own, yes or no, to which the
     method is put.
+
+    Votes in files need not fit in memory. With `memory` (a bound such as ``"2GB"``), a `store` (a
+    directory that is used again by the same votes) or ``engine="stream"`` they go by way of blocks
+    on disk; with ``engine="ray"`` or the `address` of a cluster they are shared among processes.
+    The answers are the same, as a `LargeResult`. `resume` goes on with what was cut short in that
+    `store`. `tables` are written, to the directories of `places` or into the store, and `stage` is
+    told what is under way.
 
     The other `options` are the method's: see `quorate.methods()`. Where they concern workers or
     classes they may be given by name: `prior` as a mapping of class to share; `init` (values are

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -89,12 +89,12 @@ class _Source:
     text: bool = False
     library: str = "polars"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
-    file: _File | None = None
+    file: File | None = None
     parts: Sequence[_Source] = ()
 
 
 @dataclass(frozen=True)
-class _File:
+class File:
     """A query of a file's columns, whether any of its rows are as near as the first, and how to ask
     so that failures are one sentence; and where it is, on this machine."""
 
@@ -102,93 +102,6 @@ class _File:
     any_row: bool
     ask: Callable[[Callable[[], Any]], Any]
     path: Path | None
-
-
-class Piece(NamedTuple):
-    """A run of rows of one of the files of a table; all rows where there is no number."""
-
-    file: int
-    first: int = 0
-    rows: int | None = None
-
-
-@dataclass(frozen=True)
-class Batches:
-    """A table in files, to be read a batch of rows at a time, in any piece of it."""
-
-    origin: str
-    text: bool
-    columns: Mapping[str, str]
-    files: Sequence[_File]
-
-    def pieces(self, n: int) -> list[Piece]:
-        """At least about so many pieces, in the order of the rows, if the files are of a format
-        that can be cut: otherwise each is one."""
-        pieces = []
-        for i, file in enumerate(self.files):
-            if not file.any_row:
-                pieces.append(Piece(i))
-                continue
-            rows = self._rows_of(file)
-            size = max(1, -(-rows * len(self.files) // n))
-            pieces += [Piece(i, at, size) for at in range(0, rows, size)]
-        return pieces
-
-    def rows(self) -> int | None:
-        """How many there are, if the files say so."""
-        if all(file.any_row for file in self.files):
-            return sum(map(self._rows_of, self.files))
-        return None
-
-    def _rows_of(self, file: _File) -> int:
-        query = file.select(list(self.columns.values())).select(pl.len())
-        rows: int = file.ask(query.collect).item()
-        return rows
-
-    def read(self, piece: Piece, size: int) -> Iterator[pl.DataFrame]:
-        """Frames of at most about so many rows, under the roles' names."""
-        file = self.files[piece.file]
-        query = file.select(list(self.columns.values()))
-        if piece.rows is not None:
-            query = query.slice(piece.first, piece.rows)
-        frames = file.ask(lambda: iter(query.collect_batches(chunk_size=size)))
-        while (frame := file.ask(lambda: next(frames, None))) is not None:
-            yield pl.DataFrame([frame[name].alias(role) for role, name in self.columns.items()])
-
-    def whole_numbers(self) -> list[str]:
-        """The columns of floating-point numbers that are all whole."""
-        roles = [role for role, dtype in self._schema().items() if dtype.is_float()]
-        return [role for role in roles if all(self._is_whole(f, role) for f in self.files)]
-
-    def _schema(self) -> dict[str, pl.DataType]:
-        schema = self.files[0].select(list(self.columns.values())).collect_schema()
-        return {role: schema[name] for role, name in self.columns.items()}
-
-    def _is_whole(self, file: _File, role: str) -> bool:
-        number = pl.col(self.columns[role]).fill_nan(None)
-        same = number.cast(pl.Int64, strict=False).eq_missing(number).all()
-        query = file.select([self.columns[role]]).select(same)
-        whole: bool = file.ask(lambda: query.collect(engine="streaming").item())
-        return whole
-
-
-def open_batches(
-    source: str,
-    roles: Sequence[str],
-    *,
-    columns: Mapping[str, str | None] | None = None,
-    format: str | None = None,
-    missing: Sequence[str] = MISSING,
-) -> Batches:
-    """Like `read_table`, of files only, and without reading them yet."""
-    opened = _open(source, roles, format, [missing] if isinstance(missing, str) else missing)
-    chosen = {role: _find(role, columns or {}, opened, strict=True) for role in roles}
-    parts = opened.parts or (opened,)
-    files = [part.file for part in parts if part.file is not None]
-    batches = Batches(opened.origin, opened.text, chosen, files)
-    for role, dtype in batches._schema().items():
-        _require_plain(opened.origin, dtype, chosen[role])
-    return batches
 
 
 def read_table(
@@ -207,12 +120,12 @@ def read_table(
     """
     if format is not None:
         require_choice("format", format, tuple(dict.fromkeys(FORMATS.values())))
-    opened = _open(source, roles, format, [missing] if isinstance(missing, str) else missing)
-    chosen = {role: _find(role, columns or {}, opened, strict) for role in roles}
+    opened = open_source(source, roles, format, [missing] if isinstance(missing, str) else missing)
+    chosen = {role: column_of(role, columns or {}, opened, strict) for role in roles}
     taken = opened.take(list(chosen.values()))
     frame = pl.DataFrame([taken[name].alias(role) for role, name in chosen.items()])
     for role, dtype in frame.schema.items():
-        _require_plain(opened.origin, dtype, chosen[role])
+        require_plain(opened.origin, dtype, chosen[role])
     dtypes = {role: opened.dtypes[name] for role, name in chosen.items() if name in opened.dtypes}
     return Table(frame, opened.origin, opened.text, Kind(opened.library, dtypes))
 
@@ -225,12 +138,12 @@ def other_columns(
     missing: Sequence[str] = MISSING,
 ) -> list[str]:
     """The names of the columns beside the one for the first role."""
-    opened = _open(source, roles, None, missing)
-    chosen = _find(roles[0], columns or {}, opened, strict=False)
+    opened = open_source(source, roles, None, missing)
+    chosen = column_of(roles[0], columns or {}, opened, strict=False)
     return [name for name in opened.names if name != chosen]
 
 
-def _require_plain(origin: str, dtype: pl.DataType, column: str) -> None:
+def require_plain(origin: str, dtype: pl.DataType, column: str) -> None:
     words = (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)
     if not dtype.is_numeric() and dtype not in words:
         raise DataError(
@@ -239,7 +152,7 @@ def _require_plain(origin: str, dtype: pl.DataType, column: str) -> None:
         )
 
 
-def _find(role: str, columns: Mapping[str, str | None], source: _Source, strict: bool) -> str:
+def column_of(role: str, columns: Mapping[str, str | None], source: _Source, strict: bool) -> str:
     """The column for a role: as the caller says, by the role's name, or by a synonym."""
     name = columns.get(role)
     if strict and name is not None and name not in source.names:
@@ -268,7 +181,9 @@ def _plain(name: str) -> str:
     return name.strip().lower().removesuffix("id").rstrip("_ ")
 
 
-def _open(source: Any, roles: Sequence[str], format: str | None, missing: Sequence[str]) -> _Source:
+def open_source(
+    source: Any, roles: Sequence[str], format: str | None, missing: Sequence[str]
+) -> _Source:
     if isinstance(source, (str, Path)):
         return _open_file(str(source), format, missing)
     if isinstance(source, pl.DataFrame):
@@ -433,7 +348,7 @@ def _open_lazy(
         return taken
 
     names = ask(lazy.collect_schema).names()
-    return _Source(names, take, origin, text, file=_File(select, any_row, ask, path))
+    return _Source(names, take, origin, text, file=File(select, any_row, ask, path))
 
 
 def _read_standard_input() -> tuple[bytes, bytes]:

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from quorate.errors import DataError
+from quorate.io.batches import Batches, Piece, open_batches
 from quorate.io.encode import ROLES
 from quorate.io.faults import GZIP, ZSTD
-from quorate.io.sources import MISSING, Batches, Piece, open_batches
+from quorate.io.sources import MISSING
 from quorate.labels import block_size
 from quorate.store.directory import Manifest, Store
 from quorate.store.shuffle import (

@@ -23,8 +23,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quorate.io import complete_rows, find, retyped
+from quorate.io.batches import Batches, Piece
 from quorate.io.coding import codes_of
-from quorate.io.sources import Batches, Kind, Piece, Table
+from quorate.io.sources import Kind, Table
 from quorate.kernels import Codes
 from quorate.labels import BLOCK_SIZE, Labels
 
