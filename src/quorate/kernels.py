@@ -11,15 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.sparse import csc_array, csr_array
 
 from quorate.errors import DataError
 
-coo_matmat_dense: Any
-try:  # what `coo_array @ dense` is made of, but for the sum it begins from
-    from scipy.sparse._sparsetools import coo_matmat_dense
-except ImportError:
-    coo_matmat_dense = None
+# What `coo_array @ dense` is made of, but for the sum it begins from.
+coo_matmat_dense: Any = getattr(getattr(sparse, "_sparsetools", None), "coo_matmat_dense", None)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

@@ -70,21 +70,21 @@ class Labels:
         features: csr_array | None = None,
     ) -> Labels:
         """From parallel arrays of codes in any order; labels of a task keep their order."""
-        task, worker, label = (np.asarray(a, dtype=np.int32) for a in (task, worker, label))
-        n_tasks = _size(task, n_tasks)
-        if np.any(task[1:] < task[:-1]):
-            said = np.stack([worker, label], axis=1).view(np.int64)[:, 0]  # moved as one
-            by_task = kernels.by_code(task, n_tasks, said)
-            worker, label = by_task.data.view(np.int32).reshape(-1, 2).T.copy()
+        of, by, said = (np.asarray(a, dtype=np.int32) for a in (task, worker, label))
+        n_tasks = _size(of, n_tasks)
+        if np.any(of[1:] < of[:-1]):
+            both = np.stack([by, said], axis=1).view(np.int64)[:, 0]  # moved as one
+            by_task = kernels.by_code(of, n_tasks, both)
+            by, said = by_task.data.view(np.int32).reshape(-1, 2).T.copy()
             indptr = by_task.indptr
         else:
-            indptr = np.concatenate([[0], np.bincount(task, minlength=n_tasks).cumsum()])
+            indptr = np.concatenate([[0], np.bincount(of, minlength=n_tasks).cumsum()])
         return cls(
-            indptr.astype(np.int32 if len(task) <= LARGEST_CODE else np.int64),
-            worker,
-            label,
-            _size(worker, n_workers),
-            _size(label, n_classes),
+            indptr.astype(np.int32 if len(of) <= LARGEST_CODE else np.int64),
+            by,
+            said,
+            _size(by, n_workers),
+            _size(said, n_classes),
             None if gold is None else np.asarray(gold, dtype=np.int32),
             features=features,
         )
