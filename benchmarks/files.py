@@ -149,12 +149,14 @@ def labels_of(path: Path) -> pl.DataFrame:
     return frame.rename({"agg_label": "label"}, strict=False).select("task", "label").sort("task")
 
 
-def race(rows: int, place: Path, console: Console) -> list[dict[str, Any]]:
-    csv = any(c.format == "csv" and rows <= c.most_rows for c in CONTESTANTS)
+def race(
+    rows: int, contestants: Sequence[Contestant], place: Path, console: Console
+) -> list[dict[str, Any]]:
+    csv = any(c.format == "csv" and rows <= c.most_rows for c in contestants)
     paths = make_votes(rows, place, csv)
     results: list[dict[str, Any]] = []
     measure: dict[str, pl.DataFrame] = {}
-    for contestant in CONTESTANTS:
+    for contestant in contestants:
         if rows > contestant.most_rows:
             continue
         console.print(f"{rows:,} rows: {contestant.name}", style="dim")
@@ -168,6 +170,16 @@ def race(rows: int, place: Path, console: Console) -> list[dict[str, Any]]:
     for path in paths.values():
         path.unlink()
     return results
+
+
+def joined(results: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    """The results, and those there of other sizes and contestants, in order."""
+    known = {(r["rows"], r["name"]): r for r in results}
+    if path.exists():
+        for run in json.loads(path.read_text())["runs"]:
+            known.setdefault((run["rows"], run["name"]), run)
+    names = [contestant.name for contestant in CONTESTANTS]
+    return [known[key] for key in sorted(known, key=lambda key: (key[0], names.index(key[1])))]
 
 
 def slopes(results: list[dict[str, Any]]) -> dict[str, float]:
@@ -202,7 +214,7 @@ def show(results: list[dict[str, Any]], console: Console) -> None:
             r["name"],
             f"{r['seconds']:.2f}",
             f"{r['seconds'] / r['rows'] * 1e9:,.0f}",
-            f"{r['cpu'] / r['rows'] * 1e9:,.0f}",
+            f"{r['cpu'] / r['rows'] * 1e9:,.0f}" if "cpu" in r else "",
             f"{r['memory'] / 1e6:,.0f}",
             ratio,
             f"{r['agreement']:.2%}",
@@ -239,13 +251,23 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7, 10**8])
-    parser.add_argument("-o", "--output", type=Path, help="a directory for the figures and plot")
+    parser.add_argument("--without", nargs="+", default=[], help="contestants to leave out")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="a directory for the figures and plot; what is there of"
+        " other sizes and contestants stays",
+    )
     arguments = parser.parse_args()
     console = Console(width=110)
+    contestants = [c for c in CONTESTANTS if not c.name.startswith(tuple(arguments.without))]
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as place:
         for rows in arguments.rows:
-            results += race(rows, Path(place), console)
+            results += race(rows, contestants, Path(place), console)
+    if arguments.output:
+        results = joined(results, arguments.output / "results.json")
     show(results, console)
     if arguments.output:
         arguments.output.mkdir(parents=True, exist_ok=True)
