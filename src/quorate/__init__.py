@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from quorate.aggregate import aggregate
     from quorate.assign import Assignment, next_tasks
     from quorate.compare import Comparison, compare
+    from quorate.correlated import Independence, independence
     from quorate.diagnose import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
     from quorate.fit import fit
@@ -62,6 +63,7 @@ _HOMES = {
     "GhoshSVD": "quorate.models",
     "Glad": "quorate.models",
     "Ibcc": "quorate.models",
+    "Independence": "quorate.correlated",
     "Kos": "quorate.models",
     "Labels": "quorate.labels",
     "Mace": "quorate.models",
@@ -80,6 +82,7 @@ _HOMES = {
     "compare": "quorate.compare",
     "diagnose": "quorate.diagnose",
     "fit": "quorate.fit",
+    "independence": "quorate.correlated",
     "load": "quorate.result",
     "methods": "quorate.models",
     "next_tasks": "quorate.assign",
@@ -100,6 +103,7 @@ __all__ = [
     "GhoshSVD",
     "Glad",
     "Ibcc",
+    "Independence",
     "Kos",
     "Labels",
     "Mace",
@@ -120,6 +124,7 @@ __all__ = [
     "compare",
     "diagnose",
     "fit",
+    "independence",
     "load",
     "methods",
     "next_tasks",

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quorate import kernels, metrics
+from quorate import kernels, metrics, pairs
 from quorate.aggregate import with_gold
-from quorate.diagnose import findings, graph, pairs, workers
+from quorate.diagnose import findings, graph, workers
 from quorate.diagnose.findings import Finding
 from quorate.diagnose.theory import Knowledge, knowledge
 from quorate.engines.threads import Threads

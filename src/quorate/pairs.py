@@ -76,21 +76,31 @@ class Pairs(NamedTuple):
 
 
 def look_at_pairs(
-    labels: Labels, confusion: Floats, prior: Floats, told: NDArray[np.bool_], seed: int
+    labels: Labels,
+    confusion: Floats,
+    prior: Floats,
+    told: NDArray[np.bool_],
+    seed: int,
+    group: Codes | None = None,
 ) -> Pairs:
-    """One pass over all pairs. `confusion` and `prior` say how much agreement skills explain."""
+    """One pass over all pairs. `confusion` and `prior` say how much agreement skills explain; what
+    is usual among the others is not taken from pairs of the same ``group[worker]``."""
     runs, sampled = meetings(labels, seed)
     histogram = np.zeros(int(np.bincount(labels.worker).max()) + 1, dtype=np.int64)
     spread = np.zeros(len(SCORES) + 1, dtype=np.int64)
     rows = np.zeros(labels.n_workers)
-    squares, found = 0.0, []
+    squares, tested, found = 0.0, 0, []
     for pairs in runs:
         histogram += np.bincount(pairs.shared, minlength=len(histogram))
         known = pairs.where(told[pairs.first])
         squares += 2 * float((known.shared.astype(np.float64) ** 2).sum())
         for end in (known.first, known.second):
             rows += np.bincount(end, known.shared**-0.5, minlength=len(rows))
-        suspects, scores = _test(pairs.where(pairs.shared >= ENOUGH_SHARED), confusion, prior)
+        pairs = pairs.where(pairs.shared >= ENOUGH_SHARED)
+        suspects, scores = _test(pairs, confusion, prior)
+        tested += len(scores)
+        if group is not None:
+            scores = scores[group[pairs.first] != group[pairs.second]]
         spread += np.bincount(np.searchsorted(SCORES, scores), minlength=len(spread))
         found.append(suspects)
         if sum(len(s.p) for s in found) > MOST_SUSPECTS:
@@ -103,8 +113,8 @@ def look_at_pairs(
         median=_median(histogram),
         weight_norm=squares**0.5,
         noise_norm=_deviation(labels.n_classes, count) * float(rows.max(initial=0.0)),
-        tested=int(spread.sum()),
-        copying=_beyond_the_others(_likeliest(found), spread),
+        tested=tested,
+        copying=_beyond_the_others(_likeliest(found), spread, tested),
     )
 
 
@@ -202,15 +212,15 @@ def _likeliest(found: list[Suspects]) -> Suspects:
     return together.where(together.p <= limit)
 
 
-def _beyond_the_others(suspects: Suspects, spread: NDArray[np.int64]) -> Suspects:
+def _beyond_the_others(suspects: Suspects, spread: NDArray[np.int64], tested: int) -> Suspects:
     """Tasks that are easy or hard for all make everybody agree more than skills explain: a pair
     is held against the other pairs' scores, and against the number of pairs that were tested."""
-    tested = int(spread.sum())
     if not tested:
         return suspects
     centre, scale = 0.0, 1.0
-    if tested >= ENOUGH_PAIRS:
-        middle = np.searchsorted(spread.cumsum() / tested, [0.25, 0.5, 0.75])
+    others = int(spread.sum())
+    if others >= ENOUGH_PAIRS:
+        middle = np.searchsorted(spread.cumsum() / others, [0.25, 0.5, 0.75])
         low, centre, high = np.append(SCORES, SCORES[-1])[middle]
         centre, scale = max(centre, 0.0), max((high - low) / 1.349, 1.0)
     score = -ndtri(np.maximum(suspects.p, 1e-300))
