@@ -1,6 +1,14 @@
 """Workers whose errors move together: who they are, and what their votes count."""
 
-from quorate.correlated.groups import Group
-from quorate.correlated.independence import Independence, Look, crowd_like, independence, look
+from quorate.correlated.finding import Independence, Look, independence, look
+from quorate.correlated.groups import Group, Groups, number_of
 
-__all__ = ["Group", "Independence", "Look", "crowd_like", "independence", "look"]
+__all__ = [
+    "Group",
+    "Groups",
+    "Independence",
+    "Look",
+    "independence",
+    "look",
+    "number_of",
+]

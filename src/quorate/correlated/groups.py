@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 
-
 A_CROWD = 3
-STRONG = 0.8  # correlation
+STRONG = 0.5  # correlation
 
 
 class Group(NamedTuple):
@@ -59,6 +59,14 @@ def strong(groups: Groups) -> Groups:
     return tuple(group for group in groups if group.correlation >= STRONG)
 
 
+def number_of(groups: Groups, n_workers: int) -> NDArray[np.int64]:
+    """The number of each worker's group, from 1; 0 for who is in none."""
+    number = np.zeros(n_workers, dtype=np.int64)
+    for i, group in enumerate(groups, start=1):
+        number[group.workers] = i
+    return number
+
+
 def voices(groups: Groups, n_workers: int) -> Codes:
     """A number for each worker, the same within a group."""
     voice = np.arange(n_workers, dtype=np.int32)
@@ -71,9 +79,7 @@ def vote_weights(labels: Labels, groups: Groups) -> Floats | None:
     """What each vote counts: 1 / (1 + (n - 1) correlation) for one of n of a group on a task."""
     if not groups:
         return None
-    group = np.full(labels.n_workers, -1, dtype=np.int64)
-    for i, (workers, _) in enumerate(groups):
-        group[workers] = i
+    group = number_of(groups, labels.n_workers) - 1
     said = np.flatnonzero(group[labels.worker] >= 0)
     task = np.repeat(np.arange(labels.n_tasks), labels.n_said)[said]
     mine = group[labels.worker[said]]

@@ -4,6 +4,8 @@ Copies of a judge outvote the others, become what is taken for the truth, and th
 groups are first made too large, of all who nearly always agree: a crowd in which each group counts
 once is a smaller crowd, but no biased one. Against its truth pairs are tested: who agrees no more
 than skills explain is let go, and who does is in a group, until the groups stay as they are.
+Where two camps contradict each other, votes cannot tell which of them is right: a group has to be
+markedly tighter than any other to be weighed down.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.correlated.beginning import first_groups
+from quorate.correlated.agreement import alike, first_groups, tight
 from quorate.correlated.groups import (
     Group,
     Groups,
     groups_of,
-    is_crowd,
+    number_of,
     strong,
     unchanged,
     voices,
@@ -29,8 +31,8 @@ from quorate.engines.threads import Threads
 from quorate.fit import Progress, fit
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Model, add
-from quorate.models import DawidSkene, Majority
+from quorate.model import add
+from quorate.models import DawidSkene
 from quorate.pairs import Pairs, look_at_pairs
 from quorate.result import Result
 
@@ -46,10 +48,7 @@ class Independence(NamedTuple):
 
     def group_of(self, n_workers: int) -> NDArray[np.int64]:
         """The number of each worker's group, from 1; 0 for who is in none."""
-        number = np.zeros(n_workers, dtype=np.int64)
-        for i, group in enumerate(self.groups, start=1):
-            number[group.workers] = i
-        return number
+        return number_of(self.groups, n_workers)
 
 
 class Look(NamedTuple):
@@ -108,17 +107,18 @@ def look(
     are the workers whose skills can be told; nobody labels a task twice."""
     smoothing = 1 / labels.n_classes  # one count a row in all
     model = DawidSkene(smoothing=smoothing, prior_smoothing=1.0, tol=1e-4, max_iter=30)
-    groups = first_groups(labels, seed)
+    near = alike(labels, seed)
+    groups = first_groups(near, labels)
     for _ in range(ROUNDS):
         seen = _look(model, labels, groups, told, seed, engine, progress)
-        before, groups = groups, strong(seen.groups)
+        before, groups = groups, tight(strong(seen.groups), near, labels.n_workers)
         if unchanged(before, groups):
             break
     return seen._replace(groups=groups)
 
 
 def _look(
-    model: Model,
+    model: DawidSkene,
     labels: Labels,
     groups: Groups,
     told: NDArray[np.bool_],
