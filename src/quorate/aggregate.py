@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import polars as pl
 
-from quorate.correlated import Independence, independence
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError, require_choice
 from quorate.fit import Progress, fit
@@ -35,6 +34,9 @@ from quorate.named import worker_kinds as kinds_of
 from quorate.result import Result
 from quorate.store import Source
 from quorate.store.filling import Stage
+
+if TYPE_CHECKING:
+    from quorate.correlated import Independence
 
 ENGINES = ("threads", "stream", "ray")
 
@@ -182,6 +184,8 @@ def aggregate(
     if worker_kinds is not None:
         per_worker["kind"] = kinds_of(worker_kinds, read.codebook.workers, notes)
     if discount:
+        from quorate.correlated import independence  # slow to import
+
         found = independence(read.labels, seed=options.get("seed", 0), engine=pool)
         read = replace(read, labels=replace(read.labels, weight=found.weight))
         notes.append(_who_counts_less(found))
