@@ -6,7 +6,7 @@ and suspects are kept: memory is bounded however many pairs there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -87,24 +87,16 @@ def look_at_pairs(
     is usual among the others is not taken from pairs of the same ``group[worker]``."""
     runs, sampled = meetings(labels, seed)
     histogram = np.zeros(int(np.bincount(labels.worker).max()) + 1, dtype=np.int64)
-    spread = np.zeros(len(SCORES) + 1, dtype=np.int64)
+    tests = _Tests(confusion, prior, group)
     rows = np.zeros(labels.n_workers)
-    squares, tested, found = 0.0, 0, []
+    squares = 0.0
     for pairs in runs:
         histogram += np.bincount(pairs.shared, minlength=len(histogram))
         known = pairs.where(told[pairs.first])
         squares += 2 * float((known.shared.astype(np.float64) ** 2).sum())
         for end in (known.first, known.second):
             rows += np.bincount(end, known.shared**-0.5, minlength=len(rows))
-        pairs = pairs.where(pairs.shared >= ENOUGH_SHARED)
-        suspects, scores = _test(pairs, confusion, prior)
-        tested += len(scores)
-        if group is not None:
-            scores = scores[group[pairs.first] != group[pairs.second]]
-        spread += np.bincount(np.searchsorted(SCORES, scores), minlength=len(spread))
-        found.append(suspects)
-        if sum(len(s.p) for s in found) > MOST_SUSPECTS:
-            found = [_likeliest(found)]
+        tests.add(pairs.where(pairs.shared >= ENOUGH_SHARED))
     count = int(histogram.sum())
     return Pairs(
         pairs=count,
@@ -113,9 +105,45 @@ def look_at_pairs(
         median=_median(histogram),
         weight_norm=squares**0.5,
         noise_norm=_deviation(labels.n_classes, count) * float(rows.max(initial=0.0)),
-        tested=tested,
-        copying=_beyond_the_others(_likeliest(found), spread, tested),
+        tested=tests.tested,
+        copying=tests.suspects(),
     )
+
+
+def suspects_among(
+    runs: Iterable[Meetings], confusion: Floats, prior: Floats, group: Codes | None = None
+) -> Suspects:
+    """Of pairs that share tasks enough, those who agree significantly more than skills explain."""
+    tests = _Tests(confusion, prior, group)
+    for pairs in runs:
+        tests.add(pairs)
+    return tests.suspects()
+
+
+class _Tests:
+    """Suspects of all runs, and how all the pairs scored that are not of the same group."""
+
+    def __init__(self, confusion: Floats, prior: Floats, group: Codes | None) -> None:
+        self.tested = 0
+        self._confusion, self._prior, self._group = confusion, prior, group
+        self._spread = np.zeros(len(SCORES) + 1, dtype=np.int64)
+        nobody = np.empty(0, dtype=np.int32)
+        nothing = Meetings(nobody, nobody, nobody.astype(np.int64), nobody.astype(np.int64))
+        self._found = [Suspects(nothing, np.empty(0), np.empty(0))]
+
+    def add(self, pairs: Meetings) -> None:
+        suspects, scores = _test(pairs, self._confusion, self._prior)
+        self.tested += len(scores)
+        if self._group is not None:
+            scores = scores[self._group[pairs.first] != self._group[pairs.second]]
+        where = np.searchsorted(SCORES, scores)
+        self._spread += np.bincount(where, minlength=len(self._spread))
+        self._found.append(suspects)
+        if sum(len(s.p) for s in self._found) > MOST_SUSPECTS:
+            self._found = [_likeliest(self._found)]
+
+    def suspects(self) -> Suspects:
+        return _beyond_the_others(_likeliest(self._found), self._spread, self.tested)
 
 
 def _deviation(n_classes: int, pairs: int) -> float:

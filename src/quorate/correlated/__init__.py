@@ -1,7 +1,7 @@
 """Workers whose errors move together: who they are, and what their votes count."""
 
 from quorate.correlated.finding import Independence, Look, independence, look
-from quorate.correlated.groups import Group, Groups, number_of
+from quorate.correlated.groups import Group, Groups, number_of, voices
 
 __all__ = [
     "Group",
@@ -11,4 +11,5 @@ __all__ = [
     "independence",
     "look",
     "number_of",
+    "voices",
 ]

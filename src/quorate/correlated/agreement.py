@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +11,12 @@ from quorate import metrics
 from quorate.correlated.groups import Groups, groups_of, is_crowd, number_of
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
-from quorate.pairs import Meetings, meetings
+from quorate.pairs import ENOUGH_SHARED, Meetings, meetings
 
 NEARLY_ALWAYS = (0.8, 0.9, 0.95, 0.98)  # agreement beyond chance: the first that leaves a crowd
 AT_ALL = 0.2
 TIGHTER = 0.1
-ENOUGH = 16  # labels of a worker: with fewer, nobody surely agrees nearly always
+MOST_PAIRS = 20_000_000  # of labels on the tasks that are looked at
 
 
 class Alike(NamedTuple):
@@ -26,12 +27,22 @@ class Alike(NamedTuple):
     surely: Floats
 
 
-def alike(labels: Labels, seed: int) -> Alike:
-    """The pairs that agree at all, of workers with labels enough."""
-    n_said = np.bincount(labels.worker, minlength=labels.n_workers)
-    busy = labels.only((n_said >= ENOUGH)[labels.worker])
-    share = _label_shares(labels)
+def meet(labels: Labels, seed: int) -> list[Meetings]:
+    """The pairs that share tasks enough to be tested, on some of the tasks if there are many."""
+    n_pairs = labels.n_said.astype(np.int64) ** 2
+    order = np.random.default_rng(seed).permutation(labels.n_tasks)
+    taken = np.zeros(labels.n_tasks, dtype=bool)
+    taken[order[n_pairs[order].cumsum() <= MOST_PAIRS]] = True
+    some = labels if taken.all() else labels.only(np.repeat(taken, labels.n_said))
+    n_said = np.bincount(some.worker, minlength=labels.n_workers)
+    busy = some.only((n_said >= ENOUGH_SHARED)[some.worker])
     runs = meetings(busy, seed)[0] if busy.n_labels else ()
+    return [pairs.where(pairs.shared >= ENOUGH_SHARED) for pairs in runs]
+
+
+def alike(labels: Labels, runs: Iterable[Meetings]) -> Alike:
+    """The pairs that agree at all."""
+    share = _label_shares(labels)
     found = [_none(), *(_beyond_chance(pairs, share) for pairs in runs)]
     return Alike(*map(np.concatenate, zip(*found, strict=True)))
 

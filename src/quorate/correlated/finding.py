@@ -10,13 +10,14 @@ markedly tighter than any other to be weighed down.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.correlated.agreement import alike, first_groups, tight
+from quorate.correlated.agreement import alike, first_groups, meet, tight
 from quorate.correlated.groups import (
     Group,
     Groups,
@@ -33,7 +34,7 @@ from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.model import add
 from quorate.models import DawidSkene
-from quorate.pairs import Pairs, look_at_pairs
+from quorate.pairs import Meetings, suspects_among
 from quorate.result import Result
 
 ROUNDS = 4
@@ -52,13 +53,12 @@ class Independence(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A fit in which each group counts for as much as it knows, the pairs seen by it, the
-    confusion matrices they were held against, and the groups."""
+    """A fit in which each group counts for what it is worth, the labels as they were weighed, the
+    confusion matrices against which pairs were held, and the groups."""
 
     labels: Labels
     result: Result
     confusion: Floats
-    pairs: Pairs
     groups: tuple[Group, ...]
 
 
@@ -91,26 +91,20 @@ def independence(
     if labels.n_classes < 2 or labels.n_workers < 2 or not labels.n_labels:
         return Independence(None, ())
     once = replace(labels, weight=None).without_repeats()
-    told = np.ones(labels.n_workers, dtype=bool)
-    groups = look(once, told, seed, engine or Threads(), progress).groups
+    groups = look(once, seed, engine or Threads(), progress).groups
     return Independence(vote_weights(labels, groups), groups)
 
 
-def look(
-    labels: Labels,
-    told: NDArray[np.bool_],
-    seed: int,
-    engine: Threads,
-    progress: Progress | None = None,
-) -> Look:
-    """Fit, look at pairs, make groups of those who agree too much; again, until they stay. `told`
-    are the workers whose skills can be told; nobody labels a task twice."""
+def look(labels: Labels, seed: int, engine: Threads, progress: Progress | None = None) -> Look:
+    """Fit, look at pairs, make groups of those who agree too much; again, until they stay. Nobody
+    labels a task twice."""
     smoothing = 1 / labels.n_classes  # one count a row in all
     model = DawidSkene(smoothing=smoothing, prior_smoothing=1.0, tol=1e-4, max_iter=30)
-    near = alike(labels, seed)
+    runs = meet(labels, seed)
+    near = alike(labels, runs)
     groups = first_groups(near, labels)
     for _ in range(ROUNDS):
-        seen = _look(model, labels, groups, told, seed, engine, progress)
+        seen = _look(model, labels, groups, runs, engine, progress)
         before, groups = groups, tight(strong(seen.groups), near, labels.n_workers)
         if unchanged(before, groups):
             break
@@ -121,8 +115,7 @@ def _look(
     model: DawidSkene,
     labels: Labels,
     groups: Groups,
-    told: NDArray[np.bool_],
-    seed: int,
+    runs: Sequence[Meetings],
     engine: Threads,
     progress: Progress | None = None,
 ) -> Look:
@@ -130,10 +123,10 @@ def _look(
     result = fit(model, weighed, engine=engine, progress=progress)
     confusion = crowd_like(_counts(labels, result))
     voice = voices(groups, labels.n_workers)
-    met = look_at_pairs(labels, confusion, result.params.prior, told, seed, voice)
-    (first, second, *_), copied = met.copying.pairs, met.copying.copied
-    found = groups_of(first, second, copied, labels.n_workers)
-    return Look(weighed, result, confusion, met, found)
+    suspects = suspects_among(runs, confusion, result.params.prior, voice)
+    first, second, *_ = suspects.pairs
+    found = groups_of(first, second, suspects.copied, labels.n_workers)
+    return Look(weighed, result, confusion, found)
 
 
 def crowd_like(counts: Floats) -> Floats:

@@ -222,10 +222,12 @@ def _diagnose(
     result = judgement = known = met = None
     groups: correlated.Groups = ()
     if labels.n_classes > 1:
-        seen = correlated.look(labels, who.told, seed, engine, progress)
-        result, met, groups = seen.result, seen.pairs, seen.groups
+        seen = correlated.look(labels, seed, engine, progress)
+        result, groups = seen.result, seen.groups
+        prior, voice = result.params.prior, correlated.voices(groups, labels.n_workers)
+        met = pairs.look_at_pairs(labels, seen.confusion, prior, who.told, seed, voice)
         judgement = workers.judge(seen.labels, result, engine)
-        known = knowledge(labels, seen.confusion, result.params.prior)
+        known = knowledge(labels, seen.confusion, prior)
         del seen
     found = _graph(labels, who, met, result, seed, book)
     copying = () if met is None else _copying(met.copying, book)
