@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 import quorate
 from quorate import Labels, kernels
 from quorate.cli import main
-from quorate.correlated import Group
+from quorate.correlated import Group, agreement
 from quorate.correlated.groups import vote_weights
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
@@ -344,3 +345,42 @@ def test_on_the_command_line(panel: np.ndarray, tmp_path) -> None:
     run = CliRunner().invoke(main, ["diagnose", files["votes"], *options])
     assert run.exit_code == 0
     assert "11 with 3,300 labels" in run.output and "11 in groups" in run.output
+
+
+def test_copies_are_found_on_some_of_very_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorate.correlated.agreement.MOST_PAIRS", 40_000)
+    monkeypatch.setattr("quorate.correlated.agreement.PER_LABEL", 0)
+    random = np.random.default_rng(8)
+    alone = judges(random, random.integers(2, size=2000), [0.85, 0.8, 0.8, 0.75, 0.9, 0.45], 2)
+    labels = panel_labels(np.vstack([alone, *[alone[5:]] * 10]), 2)
+    runs = agreement.meet(labels, seed=0)
+    assert 0 < max(pairs.shared.max() for pairs in runs) < 200
+    assert discounted(labels)[1] == [list(range(5, 16))]
+
+
+@pytest.mark.parametrize("name", ["bird", "rte", "dog", "web", "labelme", "adult2"])
+def test_on_published_crowds_nobody_is_discounted_but_copies(name: str, data: Path) -> None:
+    """The worst of the busier workers, and ten copies of that worker."""
+    read = quorate.read_votes(data / name / "labels.csv")
+    labels = read.labels.without_repeats()
+    assert quorate.independence(labels).groups == ()
+    gold = pl.read_csv(data / name / "gold.csv", infer_schema=False)
+    known = dict(zip(gold["task"], gold["label"], strict=True))
+    task = np.repeat(np.arange(labels.n_tasks), labels.n_said)
+    truth = np.array([known.get(str(name), "") for name in read.codebook.tasks])
+    right = truth[task] == read.codebook.classes.cast(pl.String).to_numpy()[labels.label]
+    count = np.bincount(labels.worker)
+    busy = np.flatnonzero(count >= np.quantile(count, 0.8))
+    worst = busy[(np.bincount(labels.worker, right) / count)[busy].argmin()]
+    theirs = labels.worker == worst
+    copied = Labels.from_codes(
+        np.concatenate([task, np.tile(task[theirs], 10)]),
+        np.concatenate([labels.worker, labels.n_workers + np.repeat(range(10), theirs.sum())]),
+        np.concatenate([labels.label, np.tile(labels.label[theirs], 10)]),
+        n_classes=labels.n_classes,
+    )
+    before = answers("dawid-skene", labels)
+    weighed, groups = discounted(copied)
+    assert groups == [[worst, *range(labels.n_workers, labels.n_workers + 10)]]
+    assert np.mean(before != answers("dawid-skene", weighed)) <= 0.01
+    assert np.mean(before != answers("dawid-skene", copied)) > 0.02

@@ -16,7 +16,8 @@ from quorate.pairs import ENOUGH_SHARED, Meetings, meetings
 NEARLY_ALWAYS = (0.8, 0.9, 0.95, 0.98)  # agreement beyond chance: the first that leaves a crowd
 AT_ALL = 0.2
 TIGHTER = 0.1
-MOST_PAIRS = 20_000_000  # of labels on the tasks that are looked at
+MOST_PAIRS = 4_000_000  # of labels, on the tasks that are looked at; or
+PER_LABEL = 4  # so many for each label, which takes about as long as a fit
 
 
 class Alike(NamedTuple):
@@ -32,7 +33,8 @@ def meet(labels: Labels, seed: int) -> list[Meetings]:
     n_pairs = labels.n_said.astype(np.int64) ** 2
     order = np.random.default_rng(seed).permutation(labels.n_tasks)
     taken = np.zeros(labels.n_tasks, dtype=bool)
-    taken[order[n_pairs[order].cumsum() <= MOST_PAIRS]] = True
+    most = max(MOST_PAIRS, PER_LABEL * labels.n_labels)
+    taken[order[n_pairs[order].cumsum() <= most]] = True
     some = labels if taken.all() else labels.only(np.repeat(taken, labels.n_said))
     n_said = np.bincount(some.worker, minlength=labels.n_workers)
     busy = some.only((n_said >= ENOUGH_SHARED)[some.worker])

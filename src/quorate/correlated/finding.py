@@ -72,9 +72,9 @@ def independence(
     """Groups of workers whose errors move together beyond what their skills explain, and what each
     vote counts: one of n votes of a group on a task counts 1 / (1 + (n - 1) correlation).
 
-    `replace(labels, weight=found.weight)` is what a model is then fitted to. It takes about as long
-    as a fit of Dawid-Skene, and a few of them where there are groups; `seed` is for samples of
-    very many pairs.
+    `replace(labels, weight=found.weight)` is what a model is then fitted to. It takes a pass over
+    the pairs of workers who share tasks and a fit of Dawid-Skene, and up to three more where there
+    are groups; `seed` is for which tasks are looked at when they are very many.
 
     Examples:
         >>> random = np.random.default_rng(0)
