@@ -17,9 +17,9 @@ from rich.console import Console
 from tests.naive import worker_graph as naive
 
 import quorate
-from quorate import Labels
+from quorate import Labels, pairs
 from quorate.cli import main
-from quorate.diagnose import graph, pairs, theory, workers
+from quorate.diagnose import graph, theory, workers
 from quorate.engines.threads import Threads
 from quorate.models.one_coin import one_coin_confusion
 from quorate.report import show_diagnosis

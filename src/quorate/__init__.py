@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from quorate.aggregate import aggregate
     from quorate.assign import Assignment, next_tasks
     from quorate.compare import Comparison, compare
+    from quorate.correlated import Independence, independence
     from quorate.diagnose import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
     from quorate.fit import fit
@@ -63,6 +64,7 @@ _HOMES = {
     "GhoshSVD": "quorate.models",
     "Glad": "quorate.models",
     "Ibcc": "quorate.models",
+    "Independence": "quorate.correlated",
     "Kos": "quorate.models",
     "Labels": "quorate.labels",
     "LargeResult": "quorate.large",
@@ -82,6 +84,7 @@ _HOMES = {
     "compare": "quorate.compare",
     "diagnose": "quorate.diagnose",
     "fit": "quorate.fit",
+    "independence": "quorate.correlated",
     "load": "quorate.result",
     "methods": "quorate.models",
     "next_tasks": "quorate.assign",
@@ -102,6 +105,7 @@ __all__ = [
     "GhoshSVD",
     "Glad",
     "Ibcc",
+    "Independence",
     "Kos",
     "Labels",
     "LargeResult",
@@ -123,6 +127,7 @@ __all__ = [
     "compare",
     "diagnose",
     "fit",
+    "independence",
     "load",
     "methods",
     "next_tasks",

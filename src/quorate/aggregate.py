@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -27,12 +27,16 @@ from quorate.io import (
     with_features,
 )
 from quorate.large import LargeResult, Scale, aggregate_large
-from quorate.models import Ordered, make, method_named
+from quorate.models import METHODS, Ordered, make, method_named
 from quorate.multilabel import Multilabel, known_answers, questions, read_answer_sets
 from quorate.named import classes_in_order, classes_with, in_codes
+from quorate.named import worker_kinds as kinds_of
 from quorate.result import Result
 from quorate.store import Source
 from quorate.store.filling import Stage
+
+if TYPE_CHECKING:
+    from quorate.correlated import Independence
 
 ENGINES = ("threads", "stream", "ray")
 
@@ -60,6 +64,8 @@ def aggregate(
     gold: Any = None,
     ordered: bool | Sequence[Any] = False,
     features: Any = None,
+    discount: bool = False,
+    worker_kinds: Any = None,
     multilabel: bool = False,
     separator: str | None = None,
     threads: int | None = None,
@@ -96,6 +102,10 @@ def aggregate(
     and feature, or of task and a column of 0 and 1 for each feature. Tasks that have features and
     no votes are labelled too.
 
+    With `discount`, workers whose errors move together beyond what their skills explain, such as
+    copies of one judge, count for less: see `quorate.independence`. `worker_kinds` says what each
+    worker is, human or model for instance: a table of worker and kind, or a mapping.
+
     With `multilabel` a task may have several right answers. A worker's labels of a task, in rows of
     their own or in one with a `separator` between them, are all the options that the worker chose
     (a row without a label: none); each option is a question of its own, yes or no, to which the
@@ -127,6 +137,9 @@ def aggregate(
         raise UsageError("repeats cannot be told from several right answers: leave it at count.")
     if ordered is not False and multilabel:
         raise UsageError("ordered is for one right answer: options of several have no order.")
+    if discount and not method_named(method).weighs_votes:
+        able = ", ".join(name for name in METHODS if METHODS[name].weighs_votes)
+        raise UsageError(f"{method} cannot discount votes: {able} can.")
     if engine is None:
         in_memory = memory is None and store is None and address is None and not resume
         engine = "threads" if in_memory else "stream" if address is None else "ray"
@@ -137,6 +150,9 @@ def aggregate(
             raise UsageError(f"{what} for votes in memory: leave out engine, memory and store.")
         if not isinstance(votes, (str, Path)) or str(votes) == "-":
             raise UsageError("Only votes in files can be larger than memory: name a file.")
+        if discount or worker_kinds is not None:
+            what = "discount" if discount else "worker_kinds"
+            raise UsageError(f"{what} is for votes in memory: leave out engine, memory and store.")
         require_choice("repeats", repeats, ("count", "first", "last"))
         columns = {"task": task_column, "worker": worker_column, "label": label_column}
         source = Source(str(votes), columns, format, missing, repeats)
@@ -169,6 +185,7 @@ def aggregate(
         if gold is not None:
             gold = read_answer_sets(gold, separator=separator, columns=columns, missing=missing)
         options |= {"features": features, "threads": threads, "progress": progress}
+        options |= {"discount": discount, "worker_kinds": worker_kinds}
         return replace(_each_option(read, method, gold, notes, options), separator=separator)
     if features is not None:
         read = with_features(read, features, notes)
@@ -180,13 +197,42 @@ def aggregate(
         only = shown(read.codebook.classes[0])
         notes.append(f"All votes say {only}: there is nothing to decide.")
     pool = Threads(threads)
+    per_worker: dict[str, Sequence[Any]] = {}
+    if worker_kinds is not None:
+        per_worker["kind"] = kinds_of(worker_kinds, read.codebook.workers, notes)
+    if discount:
+        from quorate.correlated import independence  # slow to import
+
+        found = independence(read.labels, seed=options.get("seed", 0), engine=pool)
+        read = replace(read, labels=replace(read.labels, weight=found.weight))
+        notes.append(_who_counts_less(found))
+        per_worker["group"] = [n or None for n in found.group_of(read.labels.n_workers).tolist()]
     model = make(method, **in_codes(options, read.codebook, notes))
     model = weighed(model, read.labels, pool, notes)
     if ordered is not False:
         model, method = Ordered(model), f"{method}, ordered"
     result = fit(model, read.labels, codebook=read.codebook, engine=pool, progress=progress)
     notes += result.notes
-    return replace(result, method=method, kind=read.kind, read=read.report, notes=tuple(notes))
+    return replace(
+        result,
+        method=method,
+        kind=read.kind,
+        read=read.report,
+        notes=tuple(notes),
+        per_worker=per_worker,
+    )
+
+
+def _who_counts_less(found: Independence) -> str:
+    if not found.groups:
+        return "No workers were found whose errors move together: every vote counts in full."
+    n = len(found.groups)
+    size = sum(len(group.workers) for group in found.groups)
+    worth = sum(group.worth for group in found.groups)
+    return (
+        f"{size} workers are in {n} group{'s' if n > 1 else ''} whose errors move together: where"
+        f" all of them vote, they count as {worth:.1f}."
+    )
 
 
 def _each_option(

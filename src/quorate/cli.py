@@ -229,6 +229,10 @@ def method_options(command: Command) -> Command:
     metavar="FILE",
     help="Binary features of tasks: a table of task and feature, or with a 0/1 column for each.",
 )
+@click.option("--discount", is_flag=True, help="Workers whose errors move together count for less.")
+@click.option(
+    "--worker-kinds", metavar="FILE", help="What workers are: a table of worker and kind."
+)
 @click.option(
     "--multilabel", is_flag=True, help="Tasks have several right answers: all that a worker named."
 )
@@ -331,6 +335,9 @@ def aggregate(
 @click.argument("votes")
 @click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
 @click.option("--workers", metavar="FILE", help="Where a table of the workers goes.")
+@click.option(
+    "--worker-kinds", metavar="FILE", help="What workers are: a table of worker and kind."
+)
 @click.option("--seed", type=int, help="For the bootstrap. [default: 0]")
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"

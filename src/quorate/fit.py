@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate import kernels
 from quorate.engines.threads import Threads
-from quorate.errors import DataError
+from quorate.errors import DataError, UsageError
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import Codebook, Labels
 from quorate.model import Model, Step
@@ -73,6 +73,8 @@ def fit(
     """
     if not labels.n_labels:
         raise DataError("There are no labels to aggregate.")
+    if labels.weight is not None and not getattr(model, "weighs_votes", False):
+        raise UsageError(f"{type(model).__name__} takes all votes alike: they can have no weight.")
     began = time.perf_counter()
     blocks = (engine or Threads()).over(labels)
     blocks.begin(model.begin)

@@ -92,6 +92,7 @@ def folds(labels: Labels, seed: int, n_folds: int = FOLDS) -> Iterator[tuple[Lab
                 n_classes=labels.n_classes,
                 gold=labels.gold,
                 features=labels.features,
+                weight=None if labels.weight is None else labels.weight[some],
             )
             for some in (~hidden, hidden)
         )

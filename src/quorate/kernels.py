@@ -31,12 +31,14 @@ CACHED = 40_000  # numbers that can be gone over again and again in a core's own
 
 
 class Rows(NamedTuple):
-    """What tasks have to add to the rows of a tall table: ``values[task[i]]`` to ``row[i]``."""
+    """What tasks have to add to the rows of a tall table: ``values[task[i]]`` to ``row[i]``, times
+    ``weight[i]`` where there is one."""
 
     row: Codes
     task: Codes
     values: Floats
     height: int
+    weight: Floats | None = None
 
     def dense(self) -> Floats:
         table = np.zeros((self.height, *self.values.shape[1:]))
@@ -44,11 +46,11 @@ class Rows(NamedTuple):
         return table
 
     def add_to(self, table: Floats) -> None:
-        accumulate(table, self.row, self.values, self.task)
+        accumulate(table, self.row, self.values, self.task, self.weight)
 
 
 class Incidence(NamedTuple):
-    """Which rows of a table each task touches, and how often: ``matrix[task, row]``."""
+    """Which rows of a table each task touches, and with what weight: ``matrix[task, row]``."""
 
     matrix: csr_array
 
@@ -72,41 +74,53 @@ class TallIncidence(NamedTuple):
     task: Codes
     n_tasks: int
     height: int
+    weight: Floats | None = None
 
     def gather(self, table: Floats) -> Floats:
         sums = np.zeros((self.n_tasks, *table.shape[1:]))
-        accumulate(sums, self.task, table, self.row)
+        accumulate(sums, self.task, table, self.row, self.weight)
         return sums
 
     def scatter(self, values: Floats) -> Rows:
-        return Rows(self.row, self.task, values, self.height)
+        return Rows(self.row, self.task, values, self.height, self.weight)
 
     @property
     def matrix(self) -> csr_array:
         """``matrix[task, row]``."""
         shape = (self.n_tasks, self.height)
-        return csr_array((_ones(len(self.row)), (self.task, self.row)), shape=shape)
+        weight = _ones(len(self.row)) if self.weight is None else self.weight
+        return csr_array((weight, (self.task, self.row)), shape=shape)
 
 
-def incidence(indptr: NDArray[np.integer], row: Codes, height: int) -> Incidence | TallIncidence:
-    """Of labels in task order, each of which touches a row of a table."""
+def incidence(
+    indptr: NDArray[np.integer], row: Codes, height: int, weight: Floats | None = None
+) -> Incidence | TallIncidence:
+    """Of labels in task order, each of which touches a row of a table, with a weight of 1 or its
+    own."""
     n_tasks = len(indptr) - 1
     if height <= n_tasks:
-        matrix = csr_array((_ones(len(row)), row, indptr), shape=(n_tasks, height))
+        data = _ones(len(row)) if weight is None else weight
+        matrix = csr_array((data, row, indptr), shape=(n_tasks, height))
         return Incidence(matrix)
     order = np.argsort(row, kind="stable")
     task = np.repeat(np.arange(n_tasks, dtype=np.int32), np.diff(indptr))
-    return TallIncidence(row[order], task[order], n_tasks, height)
+    if weight is not None:
+        weight = weight[order]
+    return TallIncidence(row[order], task[order], n_tasks, height, weight)
 
 
-def accumulate(into: Floats, at: Codes, values: Floats, of: Codes) -> None:
-    """``into[at[i]] += values[of[i]]`` for each ``i`` in turn, in place."""
+def accumulate(
+    into: Floats, at: Codes, values: Floats, of: Codes, weight: Floats | None = None
+) -> None:
+    """``into[at[i]] += values[of[i]]`` for each ``i`` in turn, in place; times ``weight[i]``."""
     if coo_matmat_dense is None or not into.flags.c_contiguous:
-        np.add.at(into, at, values[of])
+        added = values[of]
+        np.add.at(into, at, added if weight is None else (added.T * weight).T)
         return
     width = into[:1].size
     flat = np.ascontiguousarray(values, dtype=into.dtype).reshape(-1)
-    coo_matmat_dense(len(at), width, at, of, _ones(len(at)), flat, into.reshape(-1))
+    factor = _ones(len(at)) if weight is None else weight
+    coo_matmat_dense(len(at), width, at, of, factor, flat, into.reshape(-1))
 
 
 _shared_ones = np.ones(0)
@@ -129,10 +143,16 @@ def weighted_votes(
     return votes
 
 
-def vote_shares(indptr: NDArray[np.integer], label: Codes, n_classes: int) -> Floats:
+def vote_shares(
+    indptr: NDArray[np.integer], label: Codes, n_classes: int, weight: Floats | None = None
+) -> Floats:
     """The soft vote; a task without labels gives every class the same share."""
-    votes = weighted_votes(indptr, label, _ones(len(label)), n_classes)
-    total = np.diff(indptr)[:, None]
+    if weight is None:
+        votes = weighted_votes(indptr, label, _ones(len(label)), n_classes)
+        total = np.diff(indptr)[:, None]
+    else:
+        votes = weighted_votes(indptr, label, weight, n_classes)
+        total = votes.sum(axis=1, keepdims=True)
     return np.divide(votes, total, out=np.full_like(votes, 1 / n_classes), where=total > 0)
 
 

@@ -30,7 +30,8 @@ class Labels:
 
     A slice of whole tasks is again a ``Labels``. A worker may label a task more than once: repeats
     count. ``gold[t]`` is the known answer of a task, or -1. ``features[t, f]``, a sparse matrix, is
-    1 where a task has a feature.
+    1 where a task has a feature. ``weight[i]`` is what a label counts, where not all count 1: a
+    label of weight 2 is worth the same label twice.
 
     Examples:
         >>> labels = Labels.from_codes(task=[1, 0, 1], worker=[0, 0, 1], label=[1, 0, 1])
@@ -48,6 +49,7 @@ class Labels:
     gold: Codes | None = None
     first_task: int = 0
     features: csr_array | None = None
+    weight: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.n_workers * self.n_classes > LARGEST_CODE:
@@ -68,15 +70,18 @@ class Labels:
         n_classes: int | None = None,
         gold: NDArray[np.integer] | list[int] | None = None,
         features: csr_array | None = None,
+        weight: Floats | list[float] | None = None,
     ) -> Labels:
         """From parallel arrays of codes in any order; labels of a task keep their order."""
         of, by, said = (np.asarray(a, dtype=np.int32) for a in (task, worker, label))
         n_tasks = _size(of, n_tasks)
+        weight = None if weight is None else np.asarray(weight, dtype=np.float64)
         if np.any(of[1:] < of[:-1]):
             both = np.stack([by, said], axis=1).view(np.int64)[:, 0]  # moved as one
             by_task = kernels.by_code(of, n_tasks, both)
             by, said = by_task.data.view(np.int32).reshape(-1, 2).T.copy()
             indptr = by_task.indptr
+            weight = None if weight is None else weight[by_task.indices]
         else:
             indptr = np.concatenate([[0], np.bincount(of, minlength=n_tasks).cumsum()])
         return cls(
@@ -87,6 +92,7 @@ class Labels:
             _size(said, n_classes),
             None if gold is None else np.asarray(gold, dtype=np.int32),
             features=features,
+            weight=weight,
         )
 
     @property
@@ -111,6 +117,7 @@ class Labels:
             indptr=(self.indptr[start : max(start, stop) + 1] - first).astype(np.int32),
             worker=self.worker[first:last],
             label=self.label[first:last],
+            weight=None if self.weight is None else self.weight[first:last],
             gold=None if self.gold is None else self.gold[start:stop],
             first_task=self.first_task + start,
             features=None if self.features is None else self.features[start : max(start, stop)],
@@ -132,9 +139,16 @@ class Labels:
         """Only the first label of each worker on each task."""
         kept = np.ones(self.n_labels, dtype=bool)
         kept[self.repeats()] = False
+        return self.only(kept)
+
+    def only(self, kept: NDArray[np.bool_]) -> Labels:
+        """Some of the labels, of the same tasks and workers."""
         before = np.concatenate([[0], kept.cumsum()])
         indptr = before[self.indptr].astype(self.indptr.dtype)
-        return replace(self, indptr=indptr, worker=self.worker[kept], label=self.label[kept])
+        weight = None if self.weight is None else self.weight[kept]
+        return replace(
+            self, indptr=indptr, worker=self.worker[kept], label=self.label[kept], weight=weight
+        )
 
     def repeats(self) -> NDArray[np.integer]:
         """Which labels a worker gave to a task that the same worker had labelled before."""
@@ -192,11 +206,12 @@ class Labels:
     def pairs(self) -> Incidence | TallIncidence:
         """Tasks by (worker, label): row ``worker * n_classes + label`` of a confusion table."""
         pair = self.worker * np.int32(self.n_classes) + self.label
-        return kernels.incidence(self.indptr, pair, self.n_workers * self.n_classes)
+        return kernels.incidence(self.indptr, pair, self.n_workers * self.n_classes, self.weight)
 
     @cached_property
     def crowd(self) -> Incidence | TallIncidence:
-        """Labels by worker, so that what is said of labels adds up to what is said of workers."""
+        """Labels by worker, so that what is said of labels adds up to what is said of workers;
+        without weights."""
         return kernels.incidence(
             np.arange(self.n_labels + 1, dtype=np.int32), self.worker, self.n_workers
         )
@@ -214,12 +229,15 @@ class Labels:
         """Labels by (worker, label), in the rows of ``pairs``."""
         pair = self.worker * np.int32(self.n_classes) + self.label
         return kernels.incidence(
-            np.arange(self.n_labels + 1, dtype=np.int32), pair, self.n_workers * self.n_classes
+            np.arange(self.n_labels + 1, dtype=np.int32),
+            pair,
+            self.n_workers * self.n_classes,
+            self.weight,
         )
 
     def vote_shares(self) -> Floats:
         """The soft vote ``[task, class]``, with gold answers in their place."""
-        shares = kernels.vote_shares(self.indptr, self.label, self.n_classes)
+        shares = kernels.vote_shares(self.indptr, self.label, self.n_classes, self.weight)
         if self.gold is not None:
             known = self.gold >= 0
             shares[known] = np.eye(self.n_classes)[self.gold[known]]
@@ -227,16 +245,27 @@ class Labels:
 
     def weighted_votes(self, weight: Floats) -> Floats:
         """Votes per task and class, each worker's counting ``weight[worker]``."""
-        return kernels.weighted_votes(self.indptr, self.label, weight[self.worker], self.n_classes)
+        each = self.weighed(weight[self.worker])
+        return kernels.weighted_votes(self.indptr, self.label, each, self.n_classes)
 
     def task_sums(self, weight: Floats) -> Floats:
         """The sum of ``weight[worker]`` over each task's labels."""
-        return kernels.task_sums(self.indptr, weight[self.worker])
+        return kernels.task_sums(self.indptr, self.weighed(weight[self.worker]))
 
     def agreement(self, posterior: Floats) -> Floats | Rows:
-        """For each worker the expected number of right and of wrong labels."""
+        """For each worker the expected number of right and of wrong labels, whatever they weigh."""
         belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
         return self.crowd.scatter(np.stack([belief, 1 - belief], axis=1))
+
+    def weighed_agreement(self, posterior: Floats) -> Floats | Rows:
+        """For each worker the expected weight of right and of wrong labels."""
+        belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
+        right, wrong = self.weighed(belief), self.weighed(1 - belief)
+        return self.crowd.scatter(np.stack([right, wrong], axis=1))
+
+    def weighed(self, values: Floats) -> Floats:
+        """What is said of each label, times its weight."""
+        return values if self.weight is None else values * self.weight
 
 
 def block_size(n_workers: int) -> int:

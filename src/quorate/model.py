@@ -174,6 +174,7 @@ class EM(ABC):
 
     params_type: ClassVar[type[Params]] = Params
     stats_type: ClassVar[type[Stats]] = Stats
+    weighs_votes: ClassVar[bool] = True
 
     smoothing: float = 0.0
     prior_smoothing: float | None = None

@@ -57,6 +57,22 @@ def _typed_like(known: pl.Series, names: pl.Series) -> pl.Series:
     return typed
 
 
+def worker_kinds(given: Any, workers: pl.Series, notes: list[str]) -> list[str | None]:
+    """The kind of each worker, such as human or model, by a table of worker and kind or a mapping;
+    None for who is not in it."""
+    if isinstance(given, Mapping):
+        given = list(given.items())
+    frame = complete_rows(read_table(given, ("worker", "kind")))
+    again = frame.filter(frame["worker"].is_duplicated())
+    if len(again):
+        raise DataError(f"worker_kinds has the worker {shown(again['worker'][0])} more than once.")
+    where = find(workers, frame["worker"])
+    kinds = frame["kind"].cast(pl.String).gather(where)
+    if kinds.null_count():
+        notes.append(f"{kinds.null_count()} of {len(kinds)} workers have no kind in worker_kinds.")
+    return kinds.to_list()
+
+
 def in_codes(options: Mapping[str, Any], book: Codebook, notes: list[str]) -> dict[str, Any]:
     """Options that name workers or classes, as arrays in code order."""
     coded = dict(options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -72,10 +72,12 @@ class Fitted:
     kind: Kind = Kind()
     read: ReadReport | None = None
     notes: tuple[str, ...] = ()
+    per_worker: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
     def workers(self) -> Any:
-        """A table of worker, labels, accuracy and its 95 % interval (low, high)."""
+        """A table of worker, labels, accuracy and its 95 % interval (low, high), and what else is
+        known of each worker: its kind, its group."""
         return self.kind.give(self.workers_frame)
 
     @property
@@ -116,7 +118,8 @@ class Fitted:
 
     @cached_property
     def workers_frame(self) -> pl.DataFrame:
-        return worker_table(self.codebook.workers, self.tally)
+        table = worker_table(self.codebook.workers, self.tally)
+        return table.with_columns(pl.Series(name, of) for name, of in self.per_worker.items())
 
     @property
     def confusion_frame(self) -> pl.DataFrame:
@@ -244,6 +247,7 @@ class Result(Fitted):
             "seconds": self.seconds,
             "read": None if self.read is None else asdict(self.read),
             "notes": self.notes,
+            "per_worker": {name: list(of) for name, of in self.per_worker.items()},
         }
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for part, value in parts.items():
@@ -362,6 +366,7 @@ def _read(archive: zipfile.ZipFile) -> Result:
         method=about["method"],
         read=None if about["read"] is None else ReadReport(**about["read"]),
         notes=tuple(about["notes"]),
+        per_worker=about.get("per_worker", {}),
         per_task=get(about["per_task"]),
         **get(about["answers"]),
     )

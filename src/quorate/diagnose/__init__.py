@@ -1,6 +1,14 @@
 """When to believe a crowd: what its votes alone say about whether it can be learned."""
 
-from quorate.diagnose.diagnosis import Agreement, CopyingPair, Diagnosis, WorkerGraph, diagnose
+from quorate.diagnose.diagnosis import (
+    Agreement,
+    CopyingPair,
+    Diagnosis,
+    WorkerGraph,
+    WorkerGroup,
+    WorkerKind,
+    diagnose,
+)
 from quorate.diagnose.findings import Finding
 from quorate.diagnose.theory import Knowledge
 
@@ -11,5 +19,7 @@ __all__ = [
     "Finding",
     "Knowledge",
     "WorkerGraph",
+    "WorkerGroup",
+    "WorkerKind",
     "diagnose",
 ]

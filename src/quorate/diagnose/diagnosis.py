@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -11,21 +12,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quorate import kernels, metrics
+from quorate import correlated, kernels, metrics, pairs
 from quorate.aggregate import with_gold
-from quorate.diagnose import findings, graph, pairs, workers
+from quorate.diagnose import findings, graph, workers
 from quorate.diagnose.findings import Finding
 from quorate.diagnose.theory import Knowledge, knowledge
 from quorate.engines.threads import Threads
 from quorate.errors import require_number
-from quorate.fit import Progress, fit
+from quorate.fit import Progress
 from quorate.io import Kind, ReadReport, Votes, read_gold, read_votes
 from quorate.kernels import Floats
 from quorate.labels import Codebook, Labels
-from quorate.models import DawidSkene
+from quorate.named import worker_kinds as kinds_of
 from quorate.result import Result
-
-CROWD = 2.0  # pseudo-counts of the crowd's pooled matrix in each row of a worker's
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,31 @@ class CopyingPair:
     p: float
 
 
+@dataclass(frozen=True)
+class WorkerGroup:
+    """Workers whose errors move together, the share of their labels that would have to be copied
+    for that, and how many independent votes all of theirs are worth."""
+
+    workers: tuple[Any, ...]
+    correlation: float
+    worth: float
+
+
+@dataclass(frozen=True)
+class WorkerKind:
+    """The workers of a kind, human or model for instance: the share of their labels that agrees
+    with what others say is right, how often two of them agree on a task, how often one of them and
+    one of another kind do, and how many are in groups; None where there is nobody to agree."""
+
+    kind: str | None
+    workers: int
+    labels: int
+    agreement: float | None
+    agree_within: float | None
+    agree_across: float | None
+    in_groups: int
+
+
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
     """What the votes say about the crowd; `findings` say what to do about it."""
@@ -89,17 +113,21 @@ class Diagnosis:
     graph: WorkerGraph
     knowledge: Knowledge | None
     copying: tuple[CopyingPair, ...]
+    groups: tuple[WorkerGroup, ...]
+    kinds: tuple[WorkerKind, ...]
     findings: tuple[Finding, ...]
     codebook: Codebook
     judgement: workers.Judgement | None
     read: ReadReport
     kind: Kind = Kind()
     notes: tuple[str, ...] = ()
+    per_worker: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
     def workers(self) -> Any:
         """A table of worker, labels (that can be judged), agreement (with what the others say is
-        right), informed (0 to 1) with its bounds, and verdict; in the caller's kind of table."""
+        right), informed (0 to 1) with its bounds, and verdict, with its kind where it has one; in
+        the caller's kind of table."""
         return self.kind.give(self.workers_frame)
 
     @cached_property
@@ -117,6 +145,7 @@ class Diagnosis:
                 "low": judged.low,
                 "high": judged.high,
                 "verdict": judged.verdict,
+                **self.per_worker,
             }
         )
 
@@ -136,6 +165,8 @@ class Diagnosis:
             "graph": asdict(self.graph),
             "knowledge": None if self.knowledge is None else self.knowledge.as_dict(),
             "copying": [asdict(pair) for pair in self.copying],
+            "groups": [asdict(group) for group in self.groups],
+            "kinds": [asdict(kind) for kind in self.kinds],
             "notes": list(self.notes),
         }
 
@@ -144,6 +175,7 @@ def diagnose(
     votes: Any,
     *,
     gold: Any = None,
+    worker_kinds: Any = None,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -153,6 +185,8 @@ def diagnose(
 
     `votes` and the options of reading them are as for `aggregate`; of a worker's repeated answers
     to a task only the first is looked at. `gold` holds known answers, which help to judge workers.
+    `worker_kinds` says what each worker is, human or model for instance: a table of worker and
+    kind, or a mapping.
     `seed` is for the bootstrap and for samples of very many pairs.
 
     Examples:
@@ -169,12 +203,14 @@ def diagnose(
     if gold is not None:
         read = with_gold(read, read_gold(gold, reading), notes)
     labels = read.labels.without_repeats() if read.report.repeated else read.labels
-    return _diagnose(labels, read, tuple(notes), seed, Threads(threads), progress)
+    kinds = None if worker_kinds is None else kinds_of(worker_kinds, read.codebook.workers, notes)
+    return _diagnose(labels, read, kinds, tuple(notes), seed, Threads(threads), progress)
 
 
 def _diagnose(
     labels: Labels,
     read: Votes,
+    kinds: list[str | None] | None,
     notes: tuple[str, ...],
     seed: int,
     engine: Threads,
@@ -184,18 +220,24 @@ def _diagnose(
     who = graph.worker_graph(labels)
     agreement = _agreement(labels, seed)
     result = judgement = known = met = None
+    groups: correlated.Groups = ()
     if labels.n_classes > 1:
-        smoothing = 1 / labels.n_classes  # one count a row in all
-        model = DawidSkene(smoothing=smoothing, prior_smoothing=1.0, tol=1e-4, max_iter=30)
-        result = fit(model, labels, engine=engine, progress=progress)
-        judgement = workers.judge(labels, result, engine)
-        confusion = _crowd_like(result)
-        known = knowledge(labels, confusion, result.params.prior)
-        met = pairs.look_at_pairs(labels, confusion, result.params.prior, who.told, seed)
-        del confusion
+        seen = correlated.look(labels, seed, engine, progress)
+        result, groups = seen.result, seen.groups
+        prior, voice = result.params.prior, correlated.voices(groups, labels.n_workers)
+        met = pairs.look_at_pairs(labels, seen.confusion, prior, who.told, seed, voice)
+        judgement = workers.judge(seen.labels, result, engine)
+        known = knowledge(labels, seen.confusion, prior)
+        del seen
     found = _graph(labels, who, met, result, seed, book)
     copying = () if met is None else _copying(met.copying, book)
-    facts = findings.Facts(labels, book, who, found, judgement, known, agreement.alpha, copying)
+    together = tuple(
+        WorkerGroup(tuple(book.workers.gather(group.workers)), group.correlation, group.worth)
+        for group in groups
+    )
+    facts = findings.Facts(
+        labels, book, who, found, judgement, known, agreement.alpha, copying, together
+    )
     return Diagnosis(
         tasks=labels.n_tasks,
         labels=labels.n_labels,
@@ -204,25 +246,16 @@ def _diagnose(
         graph=found,
         knowledge=known,
         copying=copying,
+        groups=together,
+        kinds=() if kinds is None else _kinds(labels, kinds, judgement, groups),
         findings=findings.findings(facts),
         codebook=book,
         judgement=judgement,
         read=read.report,
         kind=read.kind,
         notes=notes,
+        per_worker={} if kinds is None else {"kind": kinds},
     )
-
-
-def _crowd_like(result: Result) -> Floats:
-    """Confusion matrices ``[worker, truth, label]`` drawn towards the crowd's, without zeros: what
-    a worker with few labels is like is mostly not known."""
-    history = result.history
-    assert history is not None
-    pooled = history.sum(axis=0) + 1 / history.shape[1]
-    pooled /= pooled.sum(axis=1, keepdims=True)
-    counts: Floats = history + CROWD * pooled
-    counts /= counts.sum(axis=2, keepdims=True)
-    return counts
 
 
 def _graph(
@@ -283,6 +316,43 @@ def _copying(suspects: pairs.Suspects, book: Codebook) -> tuple[CopyingPair, ...
     columns = (*suspects.pairs[2:], suspects.expected, suspects.copied, suspects.p)
     rows = zip(*names, *(column.tolist() for column in columns), strict=True)
     return tuple(CopyingPair((first, second), *row) for first, second, *row in rows)
+
+
+def _kinds(
+    labels: Labels,
+    kinds: list[str | None],
+    judgement: workers.Judgement | None,
+    groups: correlated.Groups,
+) -> tuple[WorkerKind, ...]:
+    """A line for each kind, in alphabetical order; None, who has none, comes last."""
+    grouped = correlated.number_of(groups, labels.n_workers) > 0
+    count = np.bincount(labels.worker, minlength=labels.n_workers)
+    everyone = labels.weighted_votes(np.ones(labels.n_workers))
+    lines = []
+    for kind in sorted(set(kinds), key=lambda kind: (kind is None, kind)):
+        mine = np.array([of == kind for of in kinds])
+        votes = labels.weighted_votes(mine.astype(np.float64))
+        n, m = votes.sum(axis=1), everyone.sum(axis=1)
+        judged = None
+        if judgement is not None:
+            judged = _ratio((judgement.agreement * judgement.labels)[mine], judgement.labels[mine])
+        lines.append(
+            WorkerKind(
+                kind=kind,
+                workers=int(mine.sum()),
+                labels=int(count[mine].sum()),
+                agreement=judged,
+                agree_within=_ratio(votes * (votes - 1), n * (n - 1)),
+                agree_across=_ratio(votes * (everyone - votes), n * (m - n)),
+                in_groups=int(grouped[mine].sum()),
+            )
+        )
+    return tuple(lines)
+
+
+def _ratio(part: Floats, of: Floats) -> float | None:
+    whole = float(of.sum())
+    return float(part.sum()) / whole if whole > 0 else None
 
 
 def _agreement(labels: Labels, seed: int) -> Agreement:

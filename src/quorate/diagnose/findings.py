@@ -17,7 +17,7 @@ from quorate.labels import Codebook, Labels
 from quorate.models import METHODS
 
 if TYPE_CHECKING:
-    from quorate.diagnose.diagnosis import CopyingPair, WorkerGraph
+    from quorate.diagnose.diagnosis import CopyingPair, WorkerGraph, WorkerGroup
 
 Level = Literal["problem", "warning", "note"]
 LOW_ALPHA = 0.2
@@ -53,6 +53,7 @@ class Facts(NamedTuple):
     knowledge: Knowledge | None
     alpha: float | None
     copying: Sequence[CopyingPair]
+    groups: Sequence[WorkerGroup]
 
     def named(self, which: NDArray[np.bool_]) -> pl.Series:
         return self.book.workers.filter(pl.Series(which))
@@ -178,6 +179,21 @@ def _workers(facts: Facts) -> Iterator[Finding]:
             "Their votes are not independent, and count as one: keep one of each pair, or look for"
             " a shared source (an account used by two, a model behind both).",
             pl.Series("worker", names, dtype=facts.book.workers.dtype).unique(maintain_order=True),
+        )
+    if facts.groups:
+        names = [name for group in facts.groups for name in group.workers]
+        worth = ", ".join(
+            f"{len(group.workers):,} that are worth {group.worth:.1f}" for group in facts.groups[:3]
+        )
+        yield Finding(
+            "errors move together",
+            "warning",
+            f"{_count(len(names), 'worker')} are in {_count(len(facts.groups), 'group')} whose"
+            f" errors move together beyond what their skills explain: {worth}"
+            f"{' ...' if len(facts.groups) > 3 else ''}.",
+            "Aggregate with --discount (discount=True), so that a group counts for what it is"
+            " worth.",
+            pl.Series("worker", names, dtype=facts.book.workers.dtype),
         )
     if judged.few.any():
         needed = f"about {judged.needed:,.0f}" if judged.needed < 1e6 else "very many"

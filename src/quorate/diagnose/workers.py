@@ -98,7 +98,8 @@ def truth_by_others(labels: Labels, result: Result, engine: Threads) -> Floats:
         pair = block.worker * np.int32(block.n_classes) + block.label
         task = np.repeat(np.arange(block.n_tasks), np.diff(block.indptr))
         belief = kernels.log_or(result.posterior[block.first_task + task])
-        belief -= log_confusion[pair]
+        own = log_confusion[pair]
+        belief -= own if block.weight is None else own * block.weight[:, None]
         others, _ = kernels.normalise(belief)
         others *= several[task][:, None]
         start = np.arange(block.n_labels + 1, dtype=np.int32)

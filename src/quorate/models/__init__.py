@@ -70,6 +70,11 @@ class Method:
     def two_classes_only(self) -> bool:
         return getattr(self.model, "two_classes_only", False)
 
+    @property
+    def weighs_votes(self) -> bool:
+        """Whether a vote may count for more or less than 1."""
+        return getattr(self.model, "weighs_votes", False)
+
 
 _DAWID_SKENE = (
     "Dawid and Skene, Maximum Likelihood Estimation of Observer Error-Rates Using the EM"

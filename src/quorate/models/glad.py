@@ -99,6 +99,7 @@ class Glad:
 
     params_type: ClassVar[type[Params]] = Params
     stats_type: ClassVar[type[Stats]] = Stats
+    weighs_votes: ClassVar[bool] = True
 
     ability_prior: tuple[float, float] = (1.0, 1.0)
     easiness_prior: tuple[float, float] = (1.0, 1.0)
@@ -143,15 +144,14 @@ class Glad:
         posterior, log_evidence = self._e_step(block, params, x, log_wrong)
 
         lean = kernels.belief_in_labels(block.indptr, block.label, posterior) - 0.5
+        lean, bend, counts = map(block.weighed, (lean, bend, np.ones_like(lean)))
         ahead = self._climb(
             local.ahead,
             kernels.task_sums(block.indptr, ability * lean),
             kernels.task_sums(block.indptr, ability * ability * bend),
         )
         easiness = np.repeat(np.exp(ahead), per_task)
-        quadratic = np.stack(
-            [easiness * lean, easiness * easiness * bend, np.ones_like(lean)], axis=1
-        )
+        quadratic = np.stack([easiness * lean, easiness * easiness * bend, counts], axis=1)
         possible = block.heard & (log_evidence > kernels.LOG_ZERO / 2)
         stats = Stats(
             block.crowd.scatter(quadratic),
@@ -171,8 +171,9 @@ class Glad:
         """The likelihood of a label is sigma(x) when right, 1 - sigma(x) over the others when not;
         the logarithms differ by x and that number's."""
         others = np.log(max(block.n_classes - 1, 1))
-        log_joint = kernels.weighted_votes(block.indptr, block.label, x + others, block.n_classes)
-        log_joint += kernels.task_sums(block.indptr, log_wrong - others)[:, None]
+        named, always = block.weighed(x + others), block.weighed(log_wrong - others)
+        log_joint = kernels.weighted_votes(block.indptr, block.label, named, block.n_classes)
+        log_joint += kernels.task_sums(block.indptr, always)[:, None]
         log_joint += params.log_prior
         clamp(log_joint, block)
         return kernels.normalise(log_joint)

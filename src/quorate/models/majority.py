@@ -42,6 +42,7 @@ class Majority:
 
     params_type: ClassVar[type[Params]] = Params
     stats_type: ClassVar[type[Stats]] = Stats
+    weighs_votes: ClassVar[bool] = True
 
     ties: Ties = "shared"
     seed: int = 0

@@ -65,7 +65,7 @@ class OneCoin(EM):
         return log_joint
 
     def count(self, block: Labels, posterior: Floats) -> Floats | Rows:
-        return block.agreement(posterior)
+        return block.weighed_agreement(posterior)
 
     def learn(self, counts: Floats, worker_prior: Floats | None) -> Floats:
         counts = counts + self.smoothing

@@ -149,6 +149,10 @@ class Ordered(ByThreshold):
         seed: int = self.model.seed
         return seed
 
+    @property
+    def weighs_votes(self) -> bool:
+        return getattr(self.model, "weighs_votes", False)
+
     def question(self, threshold: int, n_classes: int) -> Model:
         return _narrowed(self.model, threshold, n_classes)
 

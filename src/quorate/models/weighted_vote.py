@@ -67,6 +67,7 @@ class WeightedVote:
 
     params_type: ClassVar[type[Params]] = Params
     stats_type: ClassVar[type[Stats]] = Stats
+    weighs_votes: ClassVar[bool] = True
 
     ties: Ties = "shared"
     max_iter: int = 200
@@ -133,7 +134,7 @@ class WeightedVote:
         return kernels.harden(belief, self.ties, self.seed, block.first_task)
 
     def _count(self, block: Labels, answers: Floats) -> Stats:
-        return Stats(block.agreement(answers), block.class_sums(answers))
+        return Stats(block.weighed_agreement(answers), block.class_sums(answers))
 
 
 def _accuracy(counts: Floats) -> Floats:

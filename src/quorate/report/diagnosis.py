@@ -28,6 +28,9 @@ def show_diagnosis(diagnosis: dict[str, Any], console: Console) -> None:
     if diagnosis["knowledge"] is not None:
         console.print(facts("What they know", _knowledge(diagnosis["knowledge"], read)))
         console.print()
+    if diagnosis["kinds"]:
+        console.print(facts("Kinds of workers", [_kind(kind) for kind in diagnosis["kinds"]]))
+        console.print()
     console.print(Text("Findings", style="bold italic"))
     for finding in diagnosis["findings"]:
         _finding(finding, diagnosis, console)
@@ -79,6 +82,18 @@ def _knowledge(known: dict[str, Any], read: dict[str, Any]) -> list[tuple[str, s
         ("labels a task", f"{per_task:.1f}; {_needed(known, 'labels')}"),
         ("workers", f"{read['workers']:,}; {_needed(known, 'workers')}"),
     ]
+
+
+def _kind(kind: dict[str, Any]) -> tuple[str, str]:
+    shares = (
+        ("right by the others", kind["agreement"]),
+        ("agree with each other", kind["agree_within"]),
+        ("with other kinds", kind["agree_across"]),
+    )
+    said = [f"{kind['workers']:,} with {kind['labels']:,} labels"]
+    said += [f"{what} {share:.1%}" for what, share in shares if share is not None]
+    said += [f"{kind['in_groups']:,} in groups"] if kind["in_groups"] else []
+    return kind["kind"] or "not said", "; ".join(said)
 
 
 def _needed(known: dict[str, Any], what: str) -> str:

@@ -6,7 +6,7 @@ and suspects are kept: memory is bounded however many pairs there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -76,25 +76,27 @@ class Pairs(NamedTuple):
 
 
 def look_at_pairs(
-    labels: Labels, confusion: Floats, prior: Floats, told: NDArray[np.bool_], seed: int
+    labels: Labels,
+    confusion: Floats,
+    prior: Floats,
+    told: NDArray[np.bool_],
+    seed: int,
+    group: Codes | None = None,
 ) -> Pairs:
-    """One pass over all pairs. `confusion` and `prior` say how much agreement skills explain."""
+    """One pass over all pairs. `confusion` and `prior` say how much agreement skills explain; what
+    is usual among the others is not taken from pairs of the same ``group[worker]``."""
     runs, sampled = meetings(labels, seed)
     histogram = np.zeros(int(np.bincount(labels.worker).max()) + 1, dtype=np.int64)
-    spread = np.zeros(len(SCORES) + 1, dtype=np.int64)
+    tests = _Tests(confusion, prior, group)
     rows = np.zeros(labels.n_workers)
-    squares, found = 0.0, []
+    squares = 0.0
     for pairs in runs:
         histogram += np.bincount(pairs.shared, minlength=len(histogram))
         known = pairs.where(told[pairs.first])
         squares += 2 * float((known.shared.astype(np.float64) ** 2).sum())
         for end in (known.first, known.second):
             rows += np.bincount(end, known.shared**-0.5, minlength=len(rows))
-        suspects, scores = _test(pairs.where(pairs.shared >= ENOUGH_SHARED), confusion, prior)
-        spread += np.bincount(np.searchsorted(SCORES, scores), minlength=len(spread))
-        found.append(suspects)
-        if sum(len(s.p) for s in found) > MOST_SUSPECTS:
-            found = [_likeliest(found)]
+        tests.add(pairs.where(pairs.shared >= ENOUGH_SHARED))
     count = int(histogram.sum())
     return Pairs(
         pairs=count,
@@ -103,9 +105,45 @@ def look_at_pairs(
         median=_median(histogram),
         weight_norm=squares**0.5,
         noise_norm=_deviation(labels.n_classes, count) * float(rows.max(initial=0.0)),
-        tested=int(spread.sum()),
-        copying=_beyond_the_others(_likeliest(found), spread),
+        tested=tests.tested,
+        copying=tests.suspects(),
     )
+
+
+def suspects_among(
+    runs: Iterable[Meetings], confusion: Floats, prior: Floats, group: Codes | None = None
+) -> Suspects:
+    """Of pairs that share tasks enough, those who agree significantly more than skills explain."""
+    tests = _Tests(confusion, prior, group)
+    for pairs in runs:
+        tests.add(pairs)
+    return tests.suspects()
+
+
+class _Tests:
+    """Suspects of all runs, and how all the pairs scored that are not of the same group."""
+
+    def __init__(self, confusion: Floats, prior: Floats, group: Codes | None) -> None:
+        self.tested = 0
+        self._confusion, self._prior, self._group = confusion, prior, group
+        self._spread = np.zeros(len(SCORES) + 1, dtype=np.int64)
+        nobody = np.empty(0, dtype=np.int32)
+        nothing = Meetings(nobody, nobody, nobody.astype(np.int64), nobody.astype(np.int64))
+        self._found = [Suspects(nothing, np.empty(0), np.empty(0))]
+
+    def add(self, pairs: Meetings) -> None:
+        suspects, scores = _test(pairs, self._confusion, self._prior)
+        self.tested += len(scores)
+        if self._group is not None:
+            scores = scores[self._group[pairs.first] != self._group[pairs.second]]
+        where = np.searchsorted(SCORES, scores)
+        self._spread += np.bincount(where, minlength=len(self._spread))
+        self._found.append(suspects)
+        if sum(len(s.p) for s in self._found) > MOST_SUSPECTS:
+            self._found = [_likeliest(self._found)]
+
+    def suspects(self) -> Suspects:
+        return _beyond_the_others(_likeliest(self._found), self._spread, self.tested)
 
 
 def _deviation(n_classes: int, pairs: int) -> float:
@@ -202,15 +240,15 @@ def _likeliest(found: list[Suspects]) -> Suspects:
     return together.where(together.p <= limit)
 
 
-def _beyond_the_others(suspects: Suspects, spread: NDArray[np.int64]) -> Suspects:
+def _beyond_the_others(suspects: Suspects, spread: NDArray[np.int64], tested: int) -> Suspects:
     """Tasks that are easy or hard for all make everybody agree more than skills explain: a pair
     is held against the other pairs' scores, and against the number of pairs that were tested."""
-    tested = int(spread.sum())
     if not tested:
         return suspects
     centre, scale = 0.0, 1.0
-    if tested >= ENOUGH_PAIRS:
-        middle = np.searchsorted(spread.cumsum() / tested, [0.25, 0.5, 0.75])
+    others = int(spread.sum())
+    if others >= ENOUGH_PAIRS:
+        middle = np.searchsorted(spread.cumsum() / others, [0.25, 0.5, 0.75])
         low, centre, high = np.append(SCORES, SCORES[-1])[middle]
         centre, scale = max(centre, 0.0), max((high - low) / 1.349, 1.0)
     score = -ndtri(np.maximum(suspects.p, 1e-300))

@@ -1,0 +1,151 @@
+"""Workers whose errors move together, found from the votes alone, and what their votes count then.
+
+Copies of a judge outvote the others, become what is taken for the truth, and then look right. So
+groups are first made too large, of all who nearly always agree: a crowd in which each group counts
+once is a smaller crowd, but no biased one. Against its truth pairs are tested: who agrees no more
+than skills explain is let go, and who does is in a group, until the groups stay as they are.
+Where two camps contradict each other, votes cannot tell which of them is right: a group has to be
+markedly tighter than any other to be weighed down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.correlated.agreement import alike, first_groups, meet, tight
+from quorate.correlated.groups import (
+    Group,
+    Groups,
+    groups_of,
+    number_of,
+    strong,
+    unchanged,
+    voices,
+    vote_weights,
+)
+from quorate.engines.threads import Threads
+from quorate.fit import Progress, fit
+from quorate.kernels import Floats
+from quorate.labels import Labels
+from quorate.model import add
+from quorate.models import DawidSkene
+from quorate.pairs import Meetings, suspects_among
+from quorate.result import Result
+
+ROUNDS = 4
+CROWD = 2.0  # pseudo-counts of the crowd's pooled matrix in each row of a worker's
+
+
+class Independence(NamedTuple):
+    """What each vote counts, None if all count 1; and the groups that is so for."""
+
+    weight: Floats | None
+    groups: tuple[Group, ...]
+
+    def group_of(self, n_workers: int) -> NDArray[np.int64]:
+        """The number of each worker's group, from 1; 0 for who is in none."""
+        return number_of(self.groups, n_workers)
+
+
+class Look(NamedTuple):
+    """A fit in which each group counts for what it is worth, the labels as they were weighed, the
+    confusion matrices against which pairs were held, and the groups."""
+
+    labels: Labels
+    result: Result
+    confusion: Floats
+    groups: tuple[Group, ...]
+
+
+def independence(
+    labels: Labels,
+    *,
+    seed: int = 0,
+    engine: Threads | None = None,
+    progress: Progress | None = None,
+) -> Independence:
+    """Groups of workers whose errors move together beyond what their skills explain, and what each
+    vote counts: one of n votes of a group on a task counts 1 / (1 + (n - 1) correlation).
+
+    `replace(labels, weight=found.weight)` is what a model is then fitted to. It takes a pass over
+    the pairs of workers who share tasks and a fit of Dawid-Skene, and up to three more where there
+    are groups; `seed` is for which tasks are looked at when they are very many.
+
+    Examples:
+        >>> random = np.random.default_rng(0)
+        >>> truth = random.integers(2, size=300)
+        >>> judges = np.where(random.random((6, 300)) < 0.75, truth, 1 - truth)
+        >>> panel = np.concatenate([judges, judges[:1], judges[:1]])
+        >>> worker, task = np.indices(panel.shape).reshape(2, -1)
+        >>> found = independence(Labels.from_codes(task, worker, panel.ravel()))
+        >>> [(group.workers.tolist(), group.correlation) for group in found.groups]
+        [([0, 6, 7], 1.0)]
+        >>> found.weight[:8].round(2)
+        array([0.33, 1.  , 1.  , 1.  , 1.  , 1.  , 0.33, 0.33])
+    """
+    if labels.n_classes < 2 or labels.n_workers < 2 or not labels.n_labels:
+        return Independence(None, ())
+    once = replace(labels, weight=None).without_repeats()
+    groups = look(once, seed, engine or Threads(), progress).groups
+    return Independence(vote_weights(labels, groups), groups)
+
+
+def look(labels: Labels, seed: int, engine: Threads, progress: Progress | None = None) -> Look:
+    """Fit, look at pairs, make groups of those who agree too much; again, until they stay. Nobody
+    labels a task twice."""
+    smoothing = 1 / labels.n_classes  # one count a row in all
+    model = DawidSkene(smoothing=smoothing, prior_smoothing=1.0, tol=1e-4, max_iter=30)
+    runs = meet(labels, seed)
+    near = alike(labels, runs)
+    groups = first_groups(near, labels)
+    for _ in range(ROUNDS):
+        seen = _look(model, labels, groups, runs, engine, progress)
+        before, groups = groups, tight(strong(seen.groups), near, labels.n_workers)
+        if unchanged(before, groups):
+            break
+    return seen._replace(groups=groups)
+
+
+def _look(
+    model: DawidSkene,
+    labels: Labels,
+    groups: Groups,
+    runs: Sequence[Meetings],
+    engine: Threads,
+    progress: Progress | None = None,
+) -> Look:
+    weighed = replace(labels, weight=vote_weights(labels, groups))
+    result = fit(model, weighed, engine=engine, progress=progress)
+    confusion = crowd_like(_counts(labels, result))
+    voice = voices(groups, labels.n_workers)
+    suspects = suspects_among(runs, confusion, result.params.prior, voice)
+    first, second, *_ = suspects.pairs
+    found = groups_of(first, second, suspects.copied, labels.n_workers)
+    return Look(weighed, result, confusion, found)
+
+
+def crowd_like(counts: Floats) -> Floats:
+    """Confusion matrices ``[worker, truth, label]`` drawn towards the crowd's, without zeros: what
+    a worker with few labels is like is mostly not known."""
+    pooled = counts.sum(axis=0) + 1 / counts.shape[1]
+    pooled /= pooled.sum(axis=1, keepdims=True)
+    drawn: Floats = counts + CROWD * pooled
+    drawn /= drawn.sum(axis=2, keepdims=True)
+    return drawn
+
+
+def _counts(labels: Labels, result: Result) -> Floats:
+    """``[worker, truth, label]``: a worker is known by all labels, whatever they weigh."""
+    total = None
+    for block in labels.blocks():
+        tasks = slice(block.first_task, block.first_task + block.n_tasks)
+        total = add(total, block.pairs.scatter(result.posterior[tasks]))
+    assert total is not None
+    shape = (labels.n_workers, labels.n_classes, labels.n_classes)
+    by_label: Floats = total.reshape(shape)
+    return by_label.transpose(0, 2, 1)
