@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -16,6 +16,7 @@ import polars as pl
 
 from quorate import kernels, metrics
 from quorate.errors import DataError, QuorateError, UsageError
+from quorate.explanation import Case, Explanation, explain
 from quorate.io import (
     Kind,
     Outputs,
@@ -24,10 +25,11 @@ from quorate.io import (
     find,
     read_features,
     read_votes,
+    shown,
     with_features,
 )
 from quorate.kernels import Codes, Floats
-from quorate.labels import Codebook
+from quorate.labels import Codebook, Labels
 from quorate.model import Model, Step, dense
 from quorate.models import MODELS
 
@@ -147,12 +149,14 @@ class Result(Fitted):
     ``posterior[task, class]`` is the belief, ``answers[task]`` the code of the chosen class and
     ``tally[worker]`` the expected number of right and wrong labels; rows are in the order of
     ``labels`` and ``workers``, columns in that of ``classes``. ``per_task`` is what else the model
-    has to say of each task, such as its difficulty, by name.
+    has to say of each task, such as its difficulty, by name. ``votes`` are those it was made of, in
+    codes, to explain labels by; they are not saved.
     """
 
     posterior: Floats
     answers: Codes
     per_task: Mapping[str, Floats] = field(default_factory=dict)
+    votes: Labels | None = field(default=None, repr=False)
 
     @property
     def labels(self) -> Any:
@@ -196,16 +200,69 @@ class Result(Fitted):
             new = read_votes(votes, classes=self.codebook.classes, **reading)
         if features is not None:
             new = self._with_features(new, features, **reading)
-        known = find(new.codebook.workers, self.codebook.workers)
-        n_known = len(self.codebook.workers)
-        code = known.fill_null(n_known).to_numpy().astype(np.int32)
-        labels = new.labels.with_workers(code, n_known + 1)
+        labels = self._with_known_workers(new)
         params = self.model.newcomer(self.stats, self.params)
         posterior = np.concatenate([self._believe(block, params) for block in labels.blocks()])
         answers = kernels.choose(posterior, self.model.ties, self.model.seed, 0)
         confidence = np.take_along_axis(posterior, answers[:, None], axis=1)[:, 0]
         tasks, classes = new.codebook.tasks, self.codebook.classes
         return new.kind.give(answer_table(tasks, classes, answers, confidence))
+
+    def explain(
+        self, task: Any, votes: Any = None, *, confidence: float = 0.95, **reading: Any
+    ) -> Explanation:
+        """Why a task has its label: what each vote and the classes' shares add to it, which single
+        vote would change it, and how many more would make it as sure as `confidence`.
+
+        A result that was loaded does not have its votes: give them, or any others, with the options
+        of reading votes. The task is then explained by those alone, as `predict` would label it.
+
+        Examples:
+            >>> import quorate
+            >>> votes = [("t", "ann", "a"), ("t", "bob", "a"), ("u", "ann", "b"), ("u", "bob", "a")]
+            >>> why = quorate.aggregate(votes, "one-coin", smoothing=1).explain("t")
+            >>> why.label, why.votes["decibans"].round(2).to_list()
+            ('a', [0.84, 0.0])
+        """
+        case = self._own_case(task) if votes is None else self._case_of(task, votes, **reading)
+        params = self.model.newcomer(self.stats, self.params)
+        return explain(
+            self.model,
+            params,
+            case,
+            book=self.codebook,
+            workers=self.workers_frame,
+            believe=lambda labels: self._believe(labels, params),
+            confidence=confidence,
+            method=self.method,
+        )
+
+    def _own_case(self, task: Any) -> Case:
+        """A task of the result, with its votes and what is known of it."""
+        if self.votes is None:
+            raise UsageError("A result that was loaded does not have its votes: give them.")
+        at = _place(task, self.codebook.tasks)
+        votes = replace(self.votes[at : at + 1], n_workers=self.votes.n_workers + 1, first_task=0)
+        of_task = {name: values[at] for name, values in self.per_task.items()}
+        return Case(
+            self.codebook.tasks[at], votes, self.posterior[at], int(self.answers[at]), of_task
+        )
+
+    def _case_of(self, task: Any, votes: Any, **reading: Any) -> Case:
+        """A task of other votes, of which only these are known."""
+        new = read_votes(votes, classes=self.codebook.classes, **reading)
+        at = _place(task, new.codebook.tasks)
+        labels = replace(self._with_known_workers(new)[at : at + 1], first_task=0)
+        belief = self._believe(labels, self.model.newcomer(self.stats, self.params))
+        answer = kernels.choose(belief, self.model.ties, self.model.seed, at)
+        return Case(new.codebook.tasks[at], labels, belief[0], int(answer[0]), {})
+
+    def _with_known_workers(self, new: Votes) -> Labels:
+        """The labels with the codes that the workers have here; for all others the next one."""
+        n_known = len(self.codebook.workers)
+        known = find(new.codebook.workers, self.codebook.workers)
+        code = known.fill_null(n_known).to_numpy().astype(np.int32)
+        return new.labels.with_workers(code, n_known + 1)
 
     def _with_features(self, votes: Votes, features: Any, **reading: Any) -> Votes:
         if self.codebook.features is None:
@@ -275,6 +332,13 @@ def _put(archive: zipfile.ZipFile, name: str, value: Any) -> Any:
     if isinstance(value, tuple):
         return [_put(archive, f"{name}/{i}", part) for i, part in enumerate(value)]
     return value
+
+
+def _place(task: Any, tasks: pl.Series) -> int:
+    at = find(pl.Series([task]), tasks)[0]
+    if at is None:
+        raise DataError(f"There is no task {shown(task)} among the votes.")
+    return int(at)
 
 
 def answer_table(

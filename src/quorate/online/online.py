@@ -367,6 +367,7 @@ class Online:
             posterior=concluded.posterior,
             answers=concluded.answers,
             tally=concluded.tally,
+            votes=labels,
             codebook=self._codebook(),
             seconds=0.0,
             method=self.method,
