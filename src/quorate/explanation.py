@@ -201,8 +201,8 @@ def _vote_table(
 
 
 class Flips(NamedTuple):
-    """For each vote the answer without it, if that is another; and the label in its place that
-    makes the answer least likely, if that makes it another, with that answer."""
+    """For each vote the answer without it, if that is another; and of the labels in its place with
+    which the answer is another, that which makes it least likely, with the answer it makes."""
 
     without: Sequence[int | None]
     instead: Sequence[int | None]
@@ -218,10 +218,14 @@ def _flips(case: Case, shares: Shares | None, believe: Believe) -> Flips:
     instead: list[int | None] = []
     becomes: list[int | None] = []
     for beliefs in other:
-        said = int(beliefs[:, case.answer].argmin())
-        answer = _other_answer(beliefs[said], case.answer)
-        instead.append(None if answer is None else said)
-        becomes.append(answer)
+        answers = [_other_answer(belief, case.answer) for belief in beliefs]
+        lost = [
+            (answer is None, belief[case.answer])
+            for answer, belief in zip(answers, beliefs, strict=True)
+        ]
+        said = lost.index(min(lost))
+        instead.append(None if answers[said] is None else said)
+        becomes.append(answers[said])
     return Flips([_other_answer(belief, case.answer) for belief in gone], instead, becomes)
 
 
