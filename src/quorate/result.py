@@ -15,8 +15,10 @@ import numpy as np
 import polars as pl
 
 from quorate import kernels, metrics
+from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError
 from quorate.explanation import Case, Explanation, explain
+from quorate.intervals import Spread, matrix_intervals, reckon
 from quorate.io import (
     Kind,
     Outputs,
@@ -74,6 +76,12 @@ class Fitted:
     kind: Kind = Kind()
     read: ReadReport | None = None
     notes: tuple[str, ...] = ()
+    found_spread: Spread | None = field(default=None, repr=False)
+
+    @property
+    def spread(self) -> Spread | None:
+        """What the workers' intervals are made of, where there were votes to find it from."""
+        return self.found_spread
 
     @property
     def workers(self) -> Any:
@@ -118,15 +126,32 @@ class Fitted:
 
     @cached_property
     def workers_frame(self) -> pl.DataFrame:
-        return worker_table(self.codebook.workers, self.tally)
+        spread = self.spread
+        interval = None if spread is None else (spread.low, spread.high)
+        return worker_table(self.codebook.workers, self.tally, interval)
 
     @property
     def confusion_frame(self) -> pl.DataFrame:
-        """Confusion matrices as a table of worker, truth, label and probability."""
+        """Confusion matrices as a table of worker, truth, label, probability and its 95 % interval
+        (low, high)."""
         confusion = self.confusion
         if confusion is None:
             raise UsageError(f"{self.method or 'This model'} has no confusion matrices.")
-        return self.by_worker(confusion, "probability")
+        low, high = self._confusion_interval()
+        return self.by_worker(confusion, "probability").with_columns(
+            low=np.minimum(low, confusion).ravel(), high=np.maximum(high, confusion).ravel()
+        )
+
+    def _confusion_interval(self) -> tuple[Floats, Floats]:
+        """Without votes to find it from, that of the expected counts; all of [0, 1] without any."""
+        spread = self.spread
+        if spread is not None and spread.counts is not None and spread.doubts is not None:
+            return matrix_intervals(spread.counts, spread.doubts)
+        n_workers, n_classes = len(self.codebook.workers), len(self.codebook.classes)
+        counts = self.history
+        if counts is None:
+            counts = np.zeros((n_workers, n_classes, n_classes))
+        return metrics.wilson_interval(counts, counts.sum(axis=2, keepdims=True))
 
     def by_worker(self, values: Floats, name: str) -> pl.DataFrame:
         """An array ``[worker, truth, label]`` as a table, by names."""
@@ -157,6 +182,13 @@ class Result(Fitted):
     answers: Codes
     per_task: Mapping[str, Floats] = field(default_factory=dict)
     votes: Labels | None = field(default=None, repr=False)
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """What the workers' intervals are made of; found when it is first asked for."""
+        if self.found_spread is not None or self.votes is None:
+            return self.found_spread
+        return reckon(Threads().over(self.votes))
 
     @property
     def labels(self) -> Any:
@@ -292,6 +324,7 @@ class Result(Fitted):
                 "tally": self.tally,
             },
             "per_task": dict(self.per_task),
+            "spread": self.spread,
         }
         about: dict[str, Any] = {
             "quorate": FORMAT,
@@ -364,12 +397,16 @@ def belief_table(tasks: pl.Series, classes: pl.Series, posterior: Floats) -> pl.
     return pl.DataFrame(columns)
 
 
-def worker_table(workers: pl.Series, tally: Floats) -> pl.DataFrame:
-    """Each worker's number of labels, and the share that is right with its interval."""
+def worker_table(
+    workers: pl.Series, tally: Floats, interval: tuple[Floats, Floats] | None = None
+) -> pl.DataFrame:
+    """Each worker's number of labels, and the share that is right with its interval, which reaches
+    at least to that share; without one Wilson's, which takes the answers as given."""
     count = tally.sum(axis=1)
     right = tally[:, 0]
-    low, high = metrics.wilson_interval(right, count)
+    low, high = metrics.wilson_interval(right, count) if interval is None else interval
     accuracy = np.divide(right, count, out=np.zeros_like(right), where=count > 0)
+    low, high = np.minimum(low, accuracy), np.maximum(high, accuracy)
     return pl.DataFrame(
         {
             "worker": workers,
@@ -427,6 +464,7 @@ def _read(archive: zipfile.ZipFile) -> Result:
         read=None if about["read"] is None else ReadReport(**about["read"]),
         notes=tuple(about["notes"]),
         per_task=get(about["per_task"]),
+        found_spread=_as(Spread, get(about["spread"])) if about.get("spread") else None,
         **get(about["answers"]),
     )
 
