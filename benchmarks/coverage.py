@@ -14,6 +14,7 @@ import argparse
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -34,7 +35,7 @@ class Regime(NamedTuple):
     @property
     def shares(self) -> Floats:
         shares = np.array(UNEVEN[: self.classes])
-        return shares / shares.sum()
+        return np.array(shares / shares.sum())
 
 
 REGIMES = (
@@ -83,7 +84,7 @@ def matrices(regime: Regime, seed: int) -> Floats:
 
 def coverage(regime: Regime, method: str, n_workers: int) -> list[str]:
     """Percentage covered and mean width: of accuracies, of entries of confusion matrices."""
-    held: dict[str, list[Floats]] = {"accuracy": [], "probability": []}
+    held: dict[str, list[NDArray[np.bool_]]] = {"accuracy": [], "probability": []}
     width: dict[str, list[Floats]] = {"accuracy": [], "probability": []}
     for seed in range(max(3, -(-n_workers // regime.workers))):
         truth = matrices(regime, seed)

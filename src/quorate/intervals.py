@@ -16,7 +16,6 @@ Both are sums over tasks, swept a few times from the plain vote until the accura
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -34,6 +33,7 @@ NODES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 30))), [1.0]]
 GRID = (np.arange(64) + 0.5) / 64  # accuracies
 MEANS = np.linspace(0.3, 0.95, 27)  # of the beta distributions that the crowd's may be
 STRENGTHS = np.array([2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128.0])
+BYTES = 8 * (2 * len(NODES) + len(GRID))  # of a worker, in a sweep and what is made of it
 MOST_JUDGED = 5_000  # workers from whom the crowd's distribution is found
 AT_ONCE = 10_000  # workers whose intervals are found together
 FLATTEST = 0.05  # a likelihood is raised to no lower power
@@ -47,14 +47,15 @@ class Sweeper(Protocol):
 
 
 class Spread(NamedTuple):
-    """The 95 % interval of each worker's accuracy; and for those of confusion matrices, with a row
-    for each (worker, label) and a column for each truth, the expected counts, and how much of each
-    is doubtful: the variance of whether a label belongs there."""
+    """The 95 % interval of each worker's accuracy; the accuracy itself; the power that its
+    likelihood was raised to, for the others' accuracies are not known either; and as how many
+    labels of each worker the crowd's average counts."""
 
     low: Floats
     high: Floats
-    counts: Floats | None = None
-    doubts: Floats | None = None
+    accuracy: Floats
+    power: Floats
+    worth: float
 
 
 class Trusted(NamedTuple):
@@ -87,31 +88,25 @@ class Backed(NamedTuple):
 
     backing: Floats | Rows
     information: Floats | Rows
-    counts: Floats | Rows | float = 0.0
-    doubts: Floats | Rows | float = 0.0
 
     @property
     def by_worker(self) -> tuple[str, ...]:
-        return ("backing", "information", "counts", "doubts")
+        return ("backing", "information")
 
 
-def reckon(engine: Sweeper, passes: int = PASSES, matrices: bool = True) -> Spread:
-    """The intervals of all workers, and if so asked what those of confusion matrices take."""
+def reckon(engine: Sweeper, passes: int = PASSES) -> Spread:
+    """The intervals of all workers' accuracies."""
     trusted = _start(engine.sweep(_vote, None))
-    n_classes = len(trusted.log_prior)
     for _ in range(passes):
-        found = _judge(engine.sweep(Listen(), trusted), trusted, n_classes)
-        moved = float(np.abs(found.mean - trusted.accuracy).mean())
+        found = _judge(engine.sweep(_listen, trusted), len(trusted.log_prior))
+        moved = float(np.abs(found.spread.accuracy - trusted.accuracy).mean())
         trusted = trusted._replace(
-            accuracy=_inside((trusted.accuracy + found.mean) / 2), variance=found.variance
+            accuracy=_inside((trusted.accuracy + found.spread.accuracy) / 2),
+            variance=found.variance,
         )
         if moved < SETTLED:
             break
-    backed = engine.sweep(Listen(matrices), trusted)
-    found = _judge(backed, trusted, n_classes)
-    if not matrices:
-        return Spread(found.low, found.high)
-    return Spread(found.low, found.high, dense(backed.counts), dense(backed.doubts))
+    return _judge(engine.sweep(_listen, trusted), len(trusted.log_prior)).spread
 
 
 def _vote(block: Labels, params: None, state: Any) -> tuple[Any, Voted]:
@@ -131,28 +126,17 @@ def _inside(accuracy: Floats) -> Floats:
     return np.clip(accuracy, LEAST, 1 - LEAST)
 
 
-@dataclass(frozen=True)
-class Listen:
+def _listen(block: Labels, trusted: Trusted, state: Any) -> tuple[Any, Backed]:
     """A sweep for what the others say of each worker's labels."""
-
-    matrices: bool = False
-
-    def __call__(self, block: Labels, trusted: Trusted, state: Any) -> tuple[Any, Backed]:
-        p = trusted.accuracy
-        weight = np.log(p) - np.log((1 - p) / max(block.n_classes - 1, 1))
-        log_joint = block.weighted_votes(weight) + trusted.log_prior
-        clamp(log_joint, block)
-        posterior, _ = kernels.normalise(log_joint)
-        belief = kernels.belief_in_labels(block.indptr, block.label, posterior)
-        by_others = belief / (belief + (1 - belief) * np.exp(weight)[block.worker])
-        information = _information(block, trusted, posterior, belief)
-        backed = Backed(_histogram(block, by_others), block.crowd.scatter(information))
-        if self.matrices:
-            backed = backed._replace(
-                counts=block.pairs.scatter(posterior),
-                doubts=block.pairs.scatter(posterior * (1 - posterior)),
-            )
-        return state, backed
+    p = trusted.accuracy
+    weight = np.log(p) - np.log((1 - p) / max(block.n_classes - 1, 1))
+    log_joint = block.weighted_votes(weight) + trusted.log_prior
+    clamp(log_joint, block)
+    posterior, _ = kernels.normalise(log_joint)
+    belief = kernels.belief_in_labels(block.indptr, block.label, posterior)
+    by_others = belief / (belief + (1 - belief) * np.exp(weight)[block.worker])
+    information = _information(block, trusted, posterior, belief)
+    return state, Backed(_histogram(block, by_others), block.crowd.scatter(information))
 
 
 def _histogram(block: Labels, values: Floats) -> Floats | Rows:
@@ -186,20 +170,19 @@ def _information(block: Labels, trusted: Trusted, posterior: Floats, belief: Flo
 
 
 class _Found(NamedTuple):
-    mean: Floats
+    spread: Spread
     variance: Floats
-    low: Floats
-    high: Floats
 
 
-def _judge(backed: Backed, trusted: Trusted, n_classes: int) -> _Found:
+def _judge(backed: Backed, n_classes: int) -> _Found:
     """Each worker's posterior: the crowd's distribution times the likelihood, flattened."""
     wrong = (1 - GRID) / max(n_classes - 1, 1)
     log_chance = np.log(NODES[:, None] * GRID + (1 - NODES)[:, None] * wrong)
     backing = dense(backed.backing).reshape(-1, len(NODES))
     told, hanging = dense(backed.information).T
     crowd = _crowd(backing[:: -(-len(backing) // MOST_JUDGED)] @ log_chance)
-    spread = float(crowd @ (GRID - crowd @ GRID) ** 2)
+    average = float(crowd @ GRID)
+    spread = float(crowd @ (GRID - average) ** 2)
     told = np.maximum(told, 1e-6)
     alone = 1 / (told + 1 / spread)
     variance = np.minimum(alone * (1 + hanging * alone), spread)
@@ -211,7 +194,8 @@ def _judge(backed: Backed, trusted: Trusted, n_classes: int) -> _Found:
         mean[at] = _posterior(log_likelihood, crowd) @ GRID
         flattened = _posterior(log_likelihood * power[at, None], crowd)
         low[at], high[at] = (_quantile(flattened, q) for q in (LOWEST, HIGHEST))
-    return _Found(mean, variance, low, high)
+    worth = average * (1 - average) / spread - 1  # of the beta distribution with that variance
+    return _Found(Spread(low, high, mean, power, worth), variance)
 
 
 def _crowd(log_likelihood: Floats) -> Floats:
@@ -244,44 +228,130 @@ def _quantile(posterior: Floats, q: float) -> Floats:
     return quantile
 
 
-def matrix_intervals(counts: Floats, doubts: Floats) -> tuple[Floats, Floats]:
-    """The 95 % intervals of confusion matrices ``[worker, truth, label]``.
+class Matrices(NamedTuple):
+    """Confusion matrices as logarithms, with a row for each (worker, label) and a column for each
+    truth, and the classes' shares; the crowd's matrix ``[truth, label]`` counts as ``worth`` labels
+    of each worker and truth."""
 
-    An entry is a share of the labels that a worker gave to tasks of a truth. Labels that may belong
-    to another truth tell less of it, and count for less (Louis, 1982, again); the crowd's matrix
-    counts as the number of labels that best explains how workers differ.
+    log_chance: Floats
+    log_prior: Floats
+    worth: float = 0.0
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("log_chance",)
+
+
+class Met(NamedTuple):
+    """In those rows and columns the expected counts, and their doubts: the variance of whether
+    each label belongs there."""
+
+    counts: Floats | Rows
+    doubts: Floats | Rows
+    classes: Floats
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("counts", "doubts")
+
+
+def reckon_matrices(
+    engine: Sweeper, spread: Spread, n_classes: int, passes: int = 2 * PASSES
+) -> tuple[Floats, Floats]:
+    """The 95 % intervals of all entries of confusion matrices ``[worker, truth, label]``.
+
+    They are those of Dawid-Skene when rows have a Dirichlet distribution around the crowd's. Labels
+    that may belong to another truth tell less of an entry, and count for less (Louis, 1982).
     """
-    from scipy.special import betaincinv  # slow to import
-
-    n_classes = counts.shape[-1]
-    said = counts.reshape(-1, n_classes, n_classes).transpose(0, 2, 1)
-    doubt = doubts.reshape(-1, n_classes, n_classes).transpose(0, 2, 1)
-    crowd = said.sum(axis=0) + 1 / n_classes
-    crowd /= crowd.sum(axis=1, keepdims=True)
-    total = said.sum(axis=2, keepdims=True)
-    worth = _crowd_worth(said, crowd)
-    share = (said + worth * crowd) / (total + worth)
-    unsure = doubt * (1 - share) ** 2 + (doubt.sum(axis=2, keepdims=True) - doubt) * share**2
-    spread = np.maximum(share * (1 - share), 1e-12)
-    labels = np.clip(total - unsure / spread, 0, total)
-    strength = np.where(total > 0, labels, 0) + worth
-    a, b = share * strength, (1 - share) * strength
-    low: Floats = betaincinv(a, b, LOWEST)
-    high: Floats = betaincinv(a, b, HIGHEST)
-    return low, high
+    right = _inside(spread.accuracy)[:, None, None]
+    wrong = (1 - right) / max(n_classes - 1, 1)
+    chance = np.where(np.eye(n_classes, dtype=bool), right, wrong)
+    shares = np.full(n_classes, 1 / n_classes)
+    known = Matrices(np.log(chance).reshape(-1, n_classes), np.log(shares))
+    for _ in range(passes):
+        met = engine.sweep(_meet, known)
+        before = known.log_chance
+        known = _matrices(_by_worker(met.counts), met.classes, spread.worth)
+        if float(np.abs(np.exp(known.log_chance) - np.exp(before)).mean()) < SETTLED / 5:
+            break
+    met = engine.sweep(_meet, known)
+    return _matrix_intervals(_by_worker(met.counts), _by_worker(met.doubts), known, spread.power)
 
 
-def _crowd_worth(said: Floats, crowd: Floats) -> float:
+def _meet(block: Labels, known: Matrices, state: Any) -> tuple[Any, Met]:
+    log_joint = block.pairs.gather(known.log_chance) + known.log_prior
+    clamp(log_joint, block)
+    posterior, _ = kernels.normalise(log_joint)
+    counts = block.pairs.scatter(posterior)
+    doubts = block.pairs.scatter(posterior * (1 - posterior))
+    return state, Met(counts, doubts, block.class_sums(posterior))
+
+
+def _by_worker(table: Floats | Rows) -> Floats:
+    """``[worker, label, truth]``."""
+    whole: Floats = dense(table)
+    return whole.reshape(-1, whole.shape[1], whole.shape[1])
+
+
+def _matrices(counts: Floats, classes: Floats, most: float) -> Matrices:
+    """Rows differ from worker to worker at least as accuracies do."""
+    crowd = counts.sum(axis=0) + 1 / len(classes)
+    crowd /= crowd.sum(axis=0)
+    worth = min(_crowd_worth(counts, crowd), most)
+    chance = (counts + worth * crowd) / (counts.sum(axis=1, keepdims=True) + worth)
+    shares = np.maximum(classes / classes.sum(), LEAST)
+    return Matrices(np.log(chance).reshape(-1, len(classes)), np.log(shares / shares.sum()), worth)
+
+
+def _crowd_worth(counts: Floats, crowd: Floats) -> float:
     """How many labels the crowd's matrix counts as: the greatest likelihood of the expected counts
     when workers' rows have a Dirichlet distribution around the crowd's."""
-    from scipy.special import gammaln
+    from scipy.special import gammaln  # slow to import
 
-    some = said[:: -(-len(said) // MOST_JUDGED)]
+    some = counts[:: -(-len(counts) // MOST_JUDGED)]
 
     def log_likelihood(worth: float) -> float:
         prior = worth * crowd
-        rows = gammaln(worth) - gammaln(some.sum(axis=2) + worth)
+        rows = gammaln(worth) - gammaln(some.sum(axis=1) + worth)
         cells = gammaln(some + prior) - gammaln(prior)
         return float(rows.sum() + cells.sum())
 
     return float(max(STRENGTHS, key=log_likelihood))
+
+
+def _matrix_intervals(
+    counts: Floats, doubts: Floats, known: Matrices, power: Floats
+) -> tuple[Floats, Floats]:
+    """Beta distributions around the estimates, each as narrow as its labels are worth."""
+    from scipy.special import betaincinv  # slow to import
+
+    share = np.exp(known.log_chance).reshape(counts.shape)
+    labels = _labels_worth(counts, doubts, share, known.worth) * power[:, None, None]
+    a, b = share * (labels + known.worth), (1 - share) * (labels + known.worth)
+    low, high = (np.asarray(betaincinv(a, b, q), dtype=np.float64) for q in (LOWEST, HIGHEST))
+    return low.transpose(0, 2, 1), high.transpose(0, 2, 1)
+
+
+def _labels_worth(counts: Floats, doubts: Floats, share: Floats, worth: float) -> Floats:
+    """As how many labels of tasks whose truth is known the labels count, for each entry: those that
+    are expected, less what is missing because they may be of another truth, less what hangs on how
+    often the worker gives the label to all other truths, which is not known either."""
+    met = counts.sum(axis=1, keepdims=True)
+    met_else = met.sum(axis=2, keepdims=True) - met
+    given = share * (met + worth)
+    other = (given.sum(axis=2, keepdims=True) - given) / (
+        met_else + worth * max(share.shape[2] - 1, 1)
+    )
+    other = np.clip(other, 1e-6, 1 - 1e-6)
+    rest = doubts.sum(axis=1, keepdims=True) - doubts
+
+    def missing(one: Floats, two: Floats) -> Floats:
+        spread = np.sqrt(one * (1 - one) * two * (1 - two))
+        both: Floats = (doubts * (1 - one) * (1 - two) + rest * one * two) / spread
+        return both
+
+    own = met + worth - missing(share, share)
+    else_ = np.maximum(met_else + worth - missing(other, other), worth)
+    labels = own - missing(share, other) ** 2 / else_ - worth
+    worth_of_labels: Floats = np.clip(labels, FLATTEST * met, met)
+    return worth_of_labels

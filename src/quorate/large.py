@@ -21,6 +21,7 @@ from quorate.engines.stream import Stream
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError
 from quorate.fit import Conclude, Engine, Found, Progress, climb
+from quorate.intervals import BYTES, PASSES, Spread, reckon
 from quorate.io import Answers, find, read_answers, scan_tables, shown, write_table
 from quorate.kernels import Codes, Floats
 from quorate.labels import BLOCK_SIZE, Codebook, Labels, block_size
@@ -140,6 +141,7 @@ def aggregate_large(
     for place in places.values():
         _emptied(place)
     tally = engine.sweep(Conclude(model, PutTables(votes, book.classes, places)), found.params)
+    spread = _spread(engine, workforce, blocks, len(found.steps), notes)
     note = getattr(found.params, "note", "")
     return LargeResult(
         model=model,
@@ -154,6 +156,7 @@ def aggregate_large(
         method=method,
         read=votes.report,
         notes=(*notes, note) if note else tuple(notes),
+        found_spread=spread,
         places=places,
         _kept=kept,
     )
@@ -308,6 +311,16 @@ def _fitted(
             return climb(model, engine, found, progress, keep)
     engine.begin(model.begin)
     return climb(model, engine, Found(model.start(blocks.shape)), progress, keep)
+
+
+def _spread(
+    engine: Engine, workforce: _Workforce, blocks: StoredBlocks, most: int, notes: list[str]
+) -> Spread | None:
+    """The workers' intervals, in no more passes than the fit took, if there is memory for them."""
+    if blocks.n_workers * BYTES * (workforce.n_threads + 2) > workforce.memory / 2:
+        notes.append("The workers' intervals take the answers as given, to keep to the memory.")
+        return None
+    return reckon(engine, min(PASSES, most))
 
 
 def _emptied(place: Path) -> None:

@@ -18,7 +18,7 @@ from quorate import kernels, metrics
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError
 from quorate.explanation import Case, Explanation, explain
-from quorate.intervals import Spread, matrix_intervals, reckon
+from quorate.intervals import Spread, reckon, reckon_matrices
 from quorate.io import (
     Kind,
     Outputs,
@@ -134,19 +134,23 @@ class Fitted:
     def confusion_frame(self) -> pl.DataFrame:
         """Confusion matrices as a table of worker, truth, label, probability and its 95 % interval
         (low, high)."""
-        confusion = self.confusion
-        if confusion is None:
-            raise UsageError(f"{self.method or 'This model'} has no confusion matrices.")
-        low, high = self._confusion_interval()
+        confusion = self.known_confusion
+        low, high = self.confusion_interval()
         return self.by_worker(confusion, "probability").with_columns(
             low=np.minimum(low, confusion).ravel(), high=np.maximum(high, confusion).ravel()
         )
 
-    def _confusion_interval(self) -> tuple[Floats, Floats]:
-        """Without votes to find it from, that of the expected counts; all of [0, 1] without any."""
-        spread = self.spread
-        if spread is not None and spread.counts is not None and spread.doubts is not None:
-            return matrix_intervals(spread.counts, spread.doubts)
+    @property
+    def known_confusion(self) -> Floats:
+        """The confusion matrices, of a model that has any."""
+        confusion = self.confusion
+        if confusion is None:
+            raise UsageError(f"{self.method or 'This model'} has no confusion matrices.")
+        return confusion
+
+    def confusion_interval(self) -> tuple[Floats, Floats]:
+        """``[worker, truth, label]``: from the expected counts, which takes the answers as given;
+        all of [0, 1] without any."""
         n_workers, n_classes = len(self.codebook.workers), len(self.codebook.classes)
         counts = self.history
         if counts is None:
@@ -189,6 +193,12 @@ class Result(Fitted):
         if self.found_spread is not None or self.votes is None:
             return self.found_spread
         return reckon(Threads().over(self.votes))
+
+    def confusion_interval(self) -> tuple[Floats, Floats]:
+        """``[worker, truth, label]``, from the votes, where they are there."""
+        if self.votes is None or self.spread is None:
+            return super().confusion_interval()
+        return reckon_matrices(Threads().over(self.votes), self.spread, self.votes.n_classes)
 
     @property
     def labels(self) -> Any:
