@@ -25,7 +25,7 @@ from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
 from quorate.model import clamp, dense
 
-PASSES = 12
+PASSES = 8
 SETTLED = 0.005  # how far accuracies may still move, on average
 LEAST = 0.01  # accuracy, or share of a class, that a vote is weighed by
 START_AS = 10  # labels of the crowd's average that a worker begins with
@@ -34,6 +34,7 @@ GRID = (np.arange(64) + 0.5) / 64  # accuracies
 MEANS = np.linspace(0.3, 0.95, 27)  # of the beta distributions that the crowd's may be
 STRENGTHS = np.array([2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128.0])
 BYTES = 8 * (2 * len(NODES) + len(GRID))  # of a worker, in a sweep and what is made of it
+TABLES_OF_MATRICES = 4  # that a sweep for confusion matrices has, and what is made of them
 MOST_JUDGED = 5_000  # workers from whom the crowd's distribution is found
 AT_ONCE = 10_000  # workers whose intervals are found together
 FLATTEST = 0.05  # a likelihood is raised to no lower power
@@ -256,7 +257,7 @@ class Met(NamedTuple):
 
 
 def reckon_matrices(
-    engine: Sweeper, spread: Spread, n_classes: int, passes: int = 2 * PASSES
+    engine: Sweeper, spread: Spread, n_classes: int, passes: int = 3 * PASSES
 ) -> tuple[Floats, Floats]:
     """The 95 % intervals of all entries of confusion matrices ``[worker, truth, label]``.
 

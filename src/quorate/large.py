@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from quorate.engines.stream import Stream
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError
 from quorate.fit import Conclude, Engine, Found, Progress, climb
-from quorate.intervals import BYTES, PASSES, Spread, reckon
+from quorate.intervals import BYTES, TABLES_OF_MATRICES, Spread, reckon, reckon_matrices
 from quorate.io import Answers, find, read_answers, scan_tables, shown, write_table
 from quorate.kernels import Codes, Floats
 from quorate.labels import BLOCK_SIZE, Codebook, Labels, block_size
@@ -36,6 +36,7 @@ from quorate.store.sizes import require_memory
 
 CHECKPOINT = "checkpoint.pickle"
 MARK = ".quorate"  # of a directory in which nothing else is
+AS_GIVEN = "The workers' intervals take the answers as given, to keep to the memory."
 TABLES = 6  # copies of the workers' table that exist at a time: parameters, sums, and between
 BLOCK_BYTES = 60  # in memory for each task or label of a block that is being swept
 
@@ -48,6 +49,24 @@ class LargeResult(Fitted):
     overview: Overview
     places: Mapping[str, Path]
     _kept: Any = field(repr=False)  # the directory, if it is to go with the result
+    _engine: Engine = field(repr=False)
+    _room: float = field(repr=False)  # bytes of memory for a table of the workers
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """What the workers' intervals are made of, if there is memory for it; found when it is
+        first asked for."""
+        n_workers = len(self.codebook.workers)
+        return reckon(self._engine) if n_workers * BYTES <= self._room else None
+
+    @cached_property
+    def confusion_interval(self) -> tuple[Floats, Floats]:
+        """``[worker, truth, label]``, low and high, found in the same way."""
+        n_workers, n_classes = len(self.codebook.workers), len(self.codebook.classes)
+        table = TABLES_OF_MATRICES * 8 * n_workers * n_classes**2
+        if self.spread is None or table > self._room:
+            return super().confusion_interval
+        return reckon_matrices(self._engine, self.spread, n_classes)
 
     @property
     def labels(self) -> pl.LazyFrame:
@@ -141,7 +160,9 @@ def aggregate_large(
     for place in places.values():
         _emptied(place)
     tally = engine.sweep(Conclude(model, PutTables(votes, book.classes, places)), found.params)
-    spread = _spread(engine, workforce, blocks, len(found.steps), notes)
+    room = workforce.memory / 2 / (workforce.n_threads + 2)
+    if blocks.n_workers * BYTES > room:
+        notes.append(AS_GIVEN)
     note = getattr(found.params, "note", "")
     return LargeResult(
         model=model,
@@ -156,8 +177,9 @@ def aggregate_large(
         method=method,
         read=votes.report,
         notes=(*notes, note) if note else tuple(notes),
-        found_spread=spread,
         places=places,
+        _engine=engine,
+        _room=room,
         _kept=kept,
     )
 
@@ -311,16 +333,6 @@ def _fitted(
             return climb(model, engine, found, progress, keep)
     engine.begin(model.begin)
     return climb(model, engine, Found(model.start(blocks.shape)), progress, keep)
-
-
-def _spread(
-    engine: Engine, workforce: _Workforce, blocks: StoredBlocks, most: int, notes: list[str]
-) -> Spread | None:
-    """The workers' intervals, in no more passes than the fit took, if there is memory for them."""
-    if blocks.n_workers * BYTES * (workforce.n_threads + 2) > workforce.memory / 2:
-        notes.append("The workers' intervals take the answers as given, to keep to the memory.")
-        return None
-    return reckon(engine, min(PASSES, most))
 
 
 def _emptied(place: Path) -> None:

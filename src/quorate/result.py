@@ -135,7 +135,7 @@ class Fitted:
         """Confusion matrices as a table of worker, truth, label, probability and its 95 % interval
         (low, high)."""
         confusion = self.known_confusion
-        low, high = self.confusion_interval()
+        low, high = self.confusion_interval
         return self.by_worker(confusion, "probability").with_columns(
             low=np.minimum(low, confusion).ravel(), high=np.maximum(high, confusion).ravel()
         )
@@ -148,6 +148,7 @@ class Fitted:
             raise UsageError(f"{self.method or 'This model'} has no confusion matrices.")
         return confusion
 
+    @property
     def confusion_interval(self) -> tuple[Floats, Floats]:
         """``[worker, truth, label]``: from the expected counts, which takes the answers as given;
         all of [0, 1] without any."""
@@ -186,6 +187,7 @@ class Result(Fitted):
     answers: Codes
     per_task: Mapping[str, Floats] = field(default_factory=dict)
     votes: Labels | None = field(default=None, repr=False)
+    found_confusion: tuple[Floats, Floats] | None = field(default=None, repr=False)
 
     @cached_property
     def spread(self) -> Spread | None:
@@ -194,10 +196,13 @@ class Result(Fitted):
             return self.found_spread
         return reckon(Threads().over(self.votes))
 
+    @cached_property
     def confusion_interval(self) -> tuple[Floats, Floats]:
-        """``[worker, truth, label]``, from the votes, where they are there."""
+        """``[worker, truth, label]``, low and high; found when it is first asked for."""
+        if self.found_confusion is not None:
+            return self.found_confusion
         if self.votes is None or self.spread is None:
-            return super().confusion_interval()
+            return super().confusion_interval
         return reckon_matrices(Threads().over(self.votes), self.spread, self.votes.n_classes)
 
     @property
@@ -335,6 +340,7 @@ class Result(Fitted):
             },
             "per_task": dict(self.per_task),
             "spread": self.spread,
+            "confusion": None if self.confusion is None else self.confusion_interval,
         }
         about: dict[str, Any] = {
             "quorate": FORMAT,
@@ -475,6 +481,7 @@ def _read(archive: zipfile.ZipFile) -> Result:
         notes=tuple(about["notes"]),
         per_task=get(about["per_task"]),
         found_spread=_as(Spread, get(about["spread"])) if about.get("spread") else None,
+        found_confusion=get(about.get("confusion")),
         **get(about["answers"]),
     )
 
