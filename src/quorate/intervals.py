@@ -326,7 +326,7 @@ def _matrix_intervals(
     """Beta distributions around the estimates, each as narrow as its labels are worth."""
     from scipy.special import betaincinv  # slow to import
 
-    share = np.exp(known.log_chance).reshape(counts.shape)
+    share = np.clip(np.exp(known.log_chance), 1e-6, 1 - 1e-6).reshape(counts.shape)
     labels = _labels_worth(counts, doubts, share, known.worth) * power[:, None, None]
     a, b = share * (labels + known.worth), (1 - share) * (labels + known.worth)
     low, high = (np.asarray(betaincinv(a, b, q), dtype=np.float64) for q in (LOWEST, HIGHEST))
