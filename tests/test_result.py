@@ -62,7 +62,7 @@ def test_tables(method: str) -> None:
 def test_the_table_of_confusion_matrices(method: str) -> None:
     result = fitted(method, smoothing=0.1)
     table = result.confusion_frame
-    assert table.columns == ["worker", "truth", "label", "probability"]
+    assert table.columns == ["worker", "truth", "label", "probability", "low", "high"]
     assert table.height == 4 * 3 * 3
     sums = table.group_by("worker", "truth").agg(pl.col("probability").sum())["probability"]
     np.testing.assert_allclose(sums, 1)

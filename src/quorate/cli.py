@@ -299,13 +299,7 @@ def aggregate(
         check_place(save)
         if on_cluster or options["memory"] or options["store"] or options["engine"] == "stream":
             raise UsageError("save keeps what is in memory: with --store the blocks stay instead.")
-    given = _given(options)
-    for pair in {"beta", "competence_prior", "ability_prior", "easiness_prior"} & given.keys():
-        given[pair] = _two_numbers(pair, given[pair])
-    if ordered or class_order:
-        given["ordered"] = class_order.split(",") if class_order else True
-    if given.get("feature_weight", "auto") != "auto":
-        given["feature_weight"] = _number("feature_weight", given["feature_weight"])
+    given = _told(options, ordered, class_order)
     if multilabel:
         given["multilabel"] = True
     with Outputs() as outputs:
@@ -329,6 +323,55 @@ def aggregate(
     show(summary, _console(to_stderr=to_stdout))
     if output is None:
         click.echo("\nThe labels themselves: -o labels.csv, or -o - for standard output.")
+
+
+@main.command()
+@click.argument("votes")
+@click.option(
+    "--task", "tasks", multiple=True, required=True, help="Task to explain; may be repeated."
+)
+@click.option(
+    "-m", "--method", default="dawid-skene", show_default=True, help="See `quorate methods`."
+)
+@click.option(
+    "--confidence", type=float, help="How sure a label has to be to be settled. [default: 0.95]"
+)
+@click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
+@click.option("--ordered", is_flag=True, help="The classes have an order: that in which they sort.")
+@click.option("--class-order", metavar="LOW,...,HIGH", help="The classes have this order.")
+@click.option("--features", metavar="FILE", help="Binary features of tasks, as for aggregate.")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@method_options
+@reading_options
+def explain(
+    votes: str,
+    tasks: tuple[str, ...],
+    method: str,
+    confidence: float | None,
+    as_json: bool,
+    ordered: bool,
+    class_order: str | None,
+    **options: Any,
+) -> None:
+    """Say why tasks of VOTES have their labels: what each vote adds, and what would change them."""
+    from quorate.aggregate import aggregate as run
+    from quorate.report import show_explanation
+
+    with _progress_bar() as progress:
+        result = run(votes, method, progress=progress, **_told(options, ordered, class_order))
+    how = _given({"confidence": confidence})
+    found = [result.explain(task, **how).as_dict() for task in tasks]
+    if as_json:
+        _print_json({"method": result.method, "tasks": found}, to_stderr=False)
+        return
+    console = _console()
+    for number, why in enumerate(found):
+        if number:
+            console.print()
+        show_explanation(why, console)
 
 
 @main.command()
@@ -703,6 +746,18 @@ def _shows(as_json: bool) -> Callable[[Any], None]:
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given: the others keep their defaults."""
     return {name: value for name, value in options.items() if value not in (None, ())}
+
+
+def _told(options: dict[str, Any], ordered: bool, class_order: str | None) -> dict[str, Any]:
+    """What a method was told, as `aggregate` takes it."""
+    given = _given(options)
+    for pair in {"beta", "competence_prior", "ability_prior", "easiness_prior"} & given.keys():
+        given[pair] = _two_numbers(pair, given[pair])
+    if ordered or class_order:
+        given["ordered"] = class_order.split(",") if class_order else True
+    if given.get("feature_weight", "auto") != "auto":
+        given["feature_weight"] = _number("feature_weight", given["feature_weight"])
+    return given
 
 
 def _two_numbers(option: str, text: str) -> tuple[float, float]:

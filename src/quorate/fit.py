@@ -91,6 +91,7 @@ def fit(
         answers=concluded.answers,
         tally=concluded.tally,
         per_task=concluded.per_task,
+        votes=labels,
         codebook=codebook or Codebook.numbered(labels),
         seconds=time.perf_counter() - began,
         notes=(note,) if note else (),

@@ -11,7 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from quorate.engines.stream import Stream
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError
 from quorate.fit import Conclude, Engine, Found, Progress, climb
+from quorate.intervals import BYTES, TABLES_OF_MATRICES, Spread, reckon, reckon_matrices
 from quorate.io import Answers, find, read_answers, scan_tables, shown, write_table
 from quorate.kernels import Codes, Floats
 from quorate.labels import BLOCK_SIZE, Codebook, Labels, block_size
@@ -36,6 +37,7 @@ from quorate.store.sizes import require_memory
 
 CHECKPOINT = "checkpoint.pickle"
 MARK = ".quorate"  # of a directory in which nothing else is
+AS_GIVEN = "The workers' intervals take the answers as given, to keep to the memory."
 TABLES = 6  # copies of the workers' table that exist at a time: parameters, sums, and between
 BLOCK_BYTES = 60  # in memory for each task or label of a block that is being swept
 
@@ -48,6 +50,24 @@ class LargeResult(Fitted):
     overview: Overview
     places: Mapping[str, Path]
     _kept: Any = field(repr=False)  # the directory, if it is to go with the result
+    _engine: Engine = field(repr=False)
+    _room: float = field(repr=False)  # bytes of memory for a table of the workers
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """What the workers' intervals are made of, if there is memory for it; found when it is
+        first asked for."""
+        n_workers = len(self.codebook.workers)
+        return reckon(self._engine) if n_workers * BYTES <= self._room else None
+
+    @cached_property
+    def confusion_interval(self) -> tuple[Floats, Floats]:
+        """``[worker, truth, label]``, low and high, found in the same way."""
+        n_workers, n_classes = len(self.codebook.workers), len(self.codebook.classes)
+        table = TABLES_OF_MATRICES * 8 * n_workers * n_classes**2
+        if self.spread is None or table > self._room:
+            return super().confusion_interval
+        return reckon_matrices(self._engine, self.spread, n_classes)
 
     @property
     def labels(self) -> pl.LazyFrame:
@@ -157,6 +177,9 @@ def _aggregate(
     for place in places.values():
         _emptied(place)
     tally = engine.sweep(Conclude(model, PutTables(votes, book.classes, places)), found.params)
+    room = workforce.memory / 2 / (workforce.n_threads + 2)
+    if blocks.n_workers * BYTES > room:
+        notes.append(AS_GIVEN)
     note = getattr(found.params, "note", "")
     return LargeResult(
         model=model,
@@ -172,6 +195,8 @@ def _aggregate(
         read=votes.report,
         notes=(*notes, note) if note else tuple(notes),
         places=places,
+        _engine=engine,
+        _room=room,
         _kept=kept,
     )
 

@@ -178,8 +178,17 @@ class Multilabel:
 
     @cached_property
     def crowd_frame(self) -> pl.DataFrame:
-        """The workers over all options."""
-        return worker_table(self._any.codebook.workers, self.tally)
+        """The workers over all options, whose errors are taken to be independent."""
+        total = np.maximum(self.tally.sum(axis=1), 1e-12)
+        accuracy = self.tally[:, 0] / total
+        below, above = np.zeros((2, len(total)))
+        for result in self.results.values():
+            share = result.tally.sum(axis=1) / total
+            quality = result.workers_frame.select("accuracy", "low", "high").to_numpy()
+            below += (share * (quality[:, 0] - quality[:, 1])) ** 2
+            above += (share * (quality[:, 2] - quality[:, 0])) ** 2
+        interval = accuracy - np.sqrt(below), accuracy + np.sqrt(above)
+        return worker_table(self._any.codebook.workers, self.tally, interval)
 
     @cached_property
     def posterior_frame(self) -> pl.DataFrame:
@@ -189,7 +198,8 @@ class Multilabel:
 
     @property
     def confusion_frame(self) -> pl.DataFrame:
-        """Confusion matrices as a table of option, worker, truth, label and probability."""
+        """Confusion matrices as a table of option, worker, truth, label, probability and its 95 %
+        interval (low, high)."""
         return self._by_option({option: r.confusion_frame for option, r in self.results.items()})
 
     @property

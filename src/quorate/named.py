@@ -159,7 +159,7 @@ def _matrices(option: str, value: str, given: Any, book: Codebook, notes: list[s
 
 def _as_table(option: str, value: str, result: Result) -> pl.DataFrame:
     if option == "init":
-        return result.confusion_frame
+        return result.by_worker(result.known_confusion, value)
     history = result.history
     if history is None:
         raise UsageError(

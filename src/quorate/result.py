@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -15,7 +15,10 @@ import numpy as np
 import polars as pl
 
 from quorate import kernels, metrics
+from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError
+from quorate.explanation import Case, Explanation, explain
+from quorate.intervals import Spread, reckon, reckon_matrices
 from quorate.io import (
     Kind,
     Outputs,
@@ -24,10 +27,11 @@ from quorate.io import (
     find,
     read_features,
     read_votes,
+    shown,
     with_features,
 )
 from quorate.kernels import Codes, Floats
-from quorate.labels import Codebook
+from quorate.labels import Codebook, Labels
 from quorate.model import Model, Step, dense
 from quorate.models import MODELS
 
@@ -73,6 +77,12 @@ class Fitted:
     read: ReadReport | None = None
     notes: tuple[str, ...] = ()
     per_worker: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    found_spread: Spread | None = field(default=None, repr=False)
+
+    @property
+    def spread(self) -> Spread | None:
+        """What the workers' intervals are made of, where there were votes to find it from."""
+        return self.found_spread
 
     @property
     def workers(self) -> Any:
@@ -118,16 +128,38 @@ class Fitted:
 
     @cached_property
     def workers_frame(self) -> pl.DataFrame:
-        table = worker_table(self.codebook.workers, self.tally)
+        spread = self.spread
+        interval = None if spread is None else (spread.low, spread.high)
+        table = worker_table(self.codebook.workers, self.tally, interval)
         return table.with_columns(pl.Series(name, of) for name, of in self.per_worker.items())
 
     @property
     def confusion_frame(self) -> pl.DataFrame:
-        """Confusion matrices as a table of worker, truth, label and probability."""
+        """Confusion matrices as a table of worker, truth, label, probability and its 95 % interval
+        (low, high)."""
+        confusion = self.known_confusion
+        low, high = self.confusion_interval
+        return self.by_worker(confusion, "probability").with_columns(
+            low=np.minimum(low, confusion).ravel(), high=np.maximum(high, confusion).ravel()
+        )
+
+    @property
+    def known_confusion(self) -> Floats:
+        """The confusion matrices, of a model that has any."""
         confusion = self.confusion
         if confusion is None:
             raise UsageError(f"{self.method or 'This model'} has no confusion matrices.")
-        return self.by_worker(confusion, "probability")
+        return confusion
+
+    @property
+    def confusion_interval(self) -> tuple[Floats, Floats]:
+        """``[worker, truth, label]``: from the expected counts, which takes the answers as given;
+        all of [0, 1] without any."""
+        n_workers, n_classes = len(self.codebook.workers), len(self.codebook.classes)
+        counts = self.history
+        if counts is None:
+            counts = np.zeros((n_workers, n_classes, n_classes))
+        return metrics.wilson_interval(counts, counts.sum(axis=2, keepdims=True))
 
     def by_worker(self, values: Floats, name: str) -> pl.DataFrame:
         """An array ``[worker, truth, label]`` as a table, by names."""
@@ -150,12 +182,31 @@ class Result(Fitted):
     ``posterior[task, class]`` is the belief, ``answers[task]`` the code of the chosen class and
     ``tally[worker]`` the expected number of right and wrong labels; rows are in the order of
     ``labels`` and ``workers``, columns in that of ``classes``. ``per_task`` is what else the model
-    has to say of each task, such as its difficulty, by name.
+    has to say of each task, such as its difficulty, by name. ``votes`` are those it was made of, in
+    codes, to explain labels by; they are not saved.
     """
 
     posterior: Floats
     answers: Codes
     per_task: Mapping[str, Floats] = field(default_factory=dict)
+    votes: Labels | None = field(default=None, repr=False)
+    found_confusion: tuple[Floats, Floats] | None = field(default=None, repr=False)
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """What the workers' intervals are made of; found when it is first asked for."""
+        if self.found_spread is not None or self.votes is None:
+            return self.found_spread
+        return reckon(Threads().over(self.votes))
+
+    @cached_property
+    def confusion_interval(self) -> tuple[Floats, Floats]:
+        """``[worker, truth, label]``, low and high; found when it is first asked for."""
+        if self.found_confusion is not None:
+            return self.found_confusion
+        if self.votes is None or self.spread is None:
+            return super().confusion_interval
+        return reckon_matrices(Threads().over(self.votes), self.spread, self.votes.n_classes)
 
     @property
     def labels(self) -> Any:
@@ -199,16 +250,69 @@ class Result(Fitted):
             new = read_votes(votes, classes=self.codebook.classes, **reading)
         if features is not None:
             new = self._with_features(new, features, **reading)
-        known = find(new.codebook.workers, self.codebook.workers)
-        n_known = len(self.codebook.workers)
-        code = known.fill_null(n_known).to_numpy().astype(np.int32)
-        labels = new.labels.with_workers(code, n_known + 1)
+        labels = self._with_known_workers(new)
         params = self.model.newcomer(self.stats, self.params)
         posterior = np.concatenate([self._believe(block, params) for block in labels.blocks()])
         answers = kernels.choose(posterior, self.model.ties, self.model.seed, 0)
         confidence = np.take_along_axis(posterior, answers[:, None], axis=1)[:, 0]
         tasks, classes = new.codebook.tasks, self.codebook.classes
         return new.kind.give(answer_table(tasks, classes, answers, confidence))
+
+    def explain(
+        self, task: Any, votes: Any = None, *, confidence: float = 0.95, **reading: Any
+    ) -> Explanation:
+        """Why a task has its label: what each vote and the classes' shares add to it, which single
+        vote would change it, and how many more would make it as sure as `confidence`.
+
+        A result that was loaded does not have its votes: give them, or any others, with the options
+        of reading votes. The task is then explained by those alone, as `predict` would label it.
+
+        Examples:
+            >>> import quorate
+            >>> votes = [("t", "ann", "a"), ("t", "bob", "a"), ("u", "ann", "b"), ("u", "bob", "a")]
+            >>> why = quorate.aggregate(votes, "one-coin", smoothing=1).explain("t")
+            >>> why.label, why.votes["decibans"].round(2).to_list()
+            ('a', [0.84, 0.0])
+        """
+        case = self._own_case(task) if votes is None else self._case_of(task, votes, **reading)
+        params = self.model.newcomer(self.stats, self.params)
+        return explain(
+            self.model,
+            params,
+            case,
+            book=self.codebook,
+            workers=self.workers_frame,
+            believe=lambda labels: self._believe(labels, params),
+            confidence=confidence,
+            method=self.method,
+        )
+
+    def _own_case(self, task: Any) -> Case:
+        """A task of the result, with its votes and what is known of it."""
+        if self.votes is None:
+            raise UsageError("A result that was loaded does not have its votes: give them.")
+        at = _place(task, self.codebook.tasks)
+        votes = replace(self.votes[at : at + 1], n_workers=self.votes.n_workers + 1, first_task=0)
+        of_task = {name: values[at] for name, values in self.per_task.items()}
+        return Case(
+            self.codebook.tasks[at], votes, self.posterior[at], int(self.answers[at]), of_task
+        )
+
+    def _case_of(self, task: Any, votes: Any, **reading: Any) -> Case:
+        """A task of other votes, of which only these are known."""
+        new = read_votes(votes, classes=self.codebook.classes, **reading)
+        at = _place(task, new.codebook.tasks)
+        labels = replace(self._with_known_workers(new)[at : at + 1], first_task=0)
+        belief = self._believe(labels, self.model.newcomer(self.stats, self.params))
+        answer = kernels.choose(belief, self.model.ties, self.model.seed, at)
+        return Case(new.codebook.tasks[at], labels, belief[0], int(answer[0]), {})
+
+    def _with_known_workers(self, new: Votes) -> Labels:
+        """The labels with the codes that the workers have here; for all others the next one."""
+        n_known = len(self.codebook.workers)
+        known = find(new.codebook.workers, self.codebook.workers)
+        code = known.fill_null(n_known).to_numpy().astype(np.int32)
+        return new.labels.with_workers(code, n_known + 1)
 
     def _with_features(self, votes: Votes, features: Any, **reading: Any) -> Votes:
         if self.codebook.features is None:
@@ -238,6 +342,8 @@ class Result(Fitted):
                 "tally": self.tally,
             },
             "per_task": dict(self.per_task),
+            "spread": self.spread,
+            "confusion": None if self.confusion is None else self.confusion_interval,
         }
         about: dict[str, Any] = {
             "quorate": FORMAT,
@@ -281,6 +387,13 @@ def _put(archive: zipfile.ZipFile, name: str, value: Any) -> Any:
     return value
 
 
+def _place(task: Any, tasks: pl.Series) -> int:
+    at = find(pl.Series([task]), tasks)[0]
+    if at is None:
+        raise DataError(f"There is no task {shown(task)} among the votes.")
+    return int(at)
+
+
 def answer_table(
     tasks: pl.Series,
     classes: pl.Series,
@@ -304,12 +417,16 @@ def belief_table(tasks: pl.Series, classes: pl.Series, posterior: Floats) -> pl.
     return pl.DataFrame(columns)
 
 
-def worker_table(workers: pl.Series, tally: Floats) -> pl.DataFrame:
-    """Each worker's number of labels, and the share that is right with its interval."""
+def worker_table(
+    workers: pl.Series, tally: Floats, interval: tuple[Floats, Floats] | None = None
+) -> pl.DataFrame:
+    """Each worker's number of labels, and the share that is right with its interval, which reaches
+    at least to that share; without one Wilson's, which takes the answers as given."""
     count = tally.sum(axis=1)
     right = tally[:, 0]
-    low, high = metrics.wilson_interval(right, count)
+    low, high = metrics.wilson_interval(right, count) if interval is None else interval
     accuracy = np.divide(right, count, out=np.zeros_like(right), where=count > 0)
+    low, high = np.minimum(low, accuracy), np.maximum(high, accuracy)
     return pl.DataFrame(
         {
             "worker": workers,
@@ -368,6 +485,8 @@ def _read(archive: zipfile.ZipFile) -> Result:
         notes=tuple(about["notes"]),
         per_worker=about.get("per_worker", {}),
         per_task=get(about["per_task"]),
+        found_spread=_as(Spread, get(about["spread"])) if about.get("spread") else None,
+        found_confusion=get(about.get("confusion")),
         **get(about["answers"]),
     )
 

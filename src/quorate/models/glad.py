@@ -165,9 +165,20 @@ class Glad:
     def _mean_ability(self, block: Labels) -> Floats:
         return np.full(block.n_workers, float(self.ability_prior[0]))
 
+    def log_joint(self, block: Labels, params: Params, difficulty: float | None = None) -> Floats:
+        """``log p(truth, labels)`` of tasks that are all so difficult, or as the prior has it."""
+        easiness = np.exp(self.easiness_prior[0]) if difficulty is None else 1 / difficulty
+        x = params.ability[block.worker] * easiness
+        return self._log_joint(block, params, x, _logistic(x)[0])
+
     def _e_step(
         self, block: Labels, params: Params, x: Floats, log_wrong: Floats
     ) -> tuple[Floats, Floats]:
+        log_joint = self._log_joint(block, params, x, log_wrong)
+        clamp(log_joint, block)
+        return kernels.normalise(log_joint)
+
+    def _log_joint(self, block: Labels, params: Params, x: Floats, log_wrong: Floats) -> Floats:
         """The likelihood of a label is sigma(x) when right, 1 - sigma(x) over the others when not;
         the logarithms differ by x and that number's."""
         others = np.log(max(block.n_classes - 1, 1))
@@ -175,8 +186,7 @@ class Glad:
         log_joint = kernels.weighted_votes(block.indptr, block.label, named, block.n_classes)
         log_joint += kernels.task_sums(block.indptr, always)[:, None]
         log_joint += params.log_prior
-        clamp(log_joint, block)
-        return kernels.normalise(log_joint)
+        return log_joint
 
     def _climb(self, log_easiness: Floats, slope: Floats, bend: Floats) -> Floats:
         """Up ``slope e - bend e^2 + log density`` with ``e = exp(log_easiness)``, never down.

@@ -190,8 +190,12 @@ class RankOne:
     def history(self, stats: Stats, params: Params) -> None:
         return None
 
+    def log_joint(self, block: Labels, params: Params) -> Floats:
+        """What the votes add up to, for each task and class."""
+        return block.pairs.gather(params.evidence)
+
     def _believe(self, block: Labels, params: Params) -> Floats:
-        posterior, _ = kernels.normalise(block.pairs.gather(params.evidence))
+        posterior, _ = kernels.normalise(self.log_joint(block, params))
         if block.gold is not None:
             known = block.gold >= 0
             posterior[known] = np.eye(block.n_classes)[block.gold[known]]

@@ -117,6 +117,12 @@ class SpectralVote(ABC):
         weightless = block.task_sums(np.abs(params.weight)) == 0
         return belief_from(block, params.sharpness * _score(block, params), weightless)
 
+    def log_joint(self, block: Labels, params: Params) -> Floats:
+        """What the votes add up to, for each task and class."""
+        log_joint = np.zeros((block.n_tasks, block.n_classes))
+        log_joint[:, -1] = params.sharpness * _score(block, params)
+        return log_joint
+
     def newcomer(self, stats: Stats, params: Params) -> Params:
         return params._replace(weight=np.append(params.weight, params.weight.mean()))
 

@@ -121,13 +121,17 @@ class WeightedVote:
     def history(self, stats: Stats, params: Params) -> None:
         return None
 
-    def _believe(self, block: Labels, params: Params) -> Floats:
+    def log_joint(self, block: Labels, params: Params) -> Floats:
+        """What the votes add up to, for each task and class."""
         n_classes = block.n_classes
         scores = block.weighted_votes(n_classes * params.accuracy - 1)
-        belief, _ = kernels.normalise(scores * (n_classes / max(n_classes - 1, 1)))
+        return scores * (n_classes / max(n_classes - 1, 1))
+
+    def _believe(self, block: Labels, params: Params) -> Floats:
+        belief, _ = kernels.normalise(self.log_joint(block, params))
         if block.gold is not None:
             known = block.gold >= 0
-            belief[known] = np.eye(n_classes)[block.gold[known]]
+            belief[known] = np.eye(block.n_classes)[block.gold[known]]
         return belief
 
     def _answers(self, block: Labels, belief: Floats) -> Floats:

@@ -333,9 +333,12 @@ class Online:
         return self._answer(code, self._state.posterior(code))
 
     def worker(self, worker: Any) -> Quality:
-        """What is known of a worker."""
+        """What is known of a worker. The interval takes the answers as given, but for what
+        `settle` has just found."""
         self._refresh()
         code = self._names["worker"].require(worker)
+        if self._settled is not None:
+            return Quality(worker, *self._settled.workers_frame.row(code)[1:])
         right, wrong = self._state.sums.tally(np.array([code]))[0].tolist()
         low, high = metrics.wilson_interval(np.array([right]), np.array([right + wrong]))
         share = right / (right + wrong) if right + wrong else 0.0
@@ -367,6 +370,7 @@ class Online:
             posterior=concluded.posterior,
             answers=concluded.answers,
             tally=concluded.tally,
+            votes=labels,
             codebook=self._codebook(),
             seconds=0.0,
             method=self.method,

@@ -6,6 +6,7 @@ from quorate.report.crowd import show_crowd
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
 from quorate.report.experiment import show_experiment
+from quorate.report.explanation import show_explanation
 from quorate.report.summary import summarise
 from quorate.report.terminal import show
 
@@ -17,5 +18,6 @@ __all__ = [
     "show_data_sets",
     "show_diagnosis",
     "show_experiment",
+    "show_explanation",
     "summarise",
 ]

@@ -1,0 +1,289 @@
+"""Why a task has its label: what each vote adds to it, and what it would take to change it.
+
+Where a model's belief is a product of one factor for each vote (`log_joint`), its log-odds are a
+sum: that of the classes' shares, that of each vote, and that of the task's features. The model is
+asked for each part by itself: of a task with one vote, and of a task with none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from quorate import kernels
+from quorate.errors import require_number
+from quorate.kernels import Codes, Floats
+from quorate.labels import Codebook, Labels
+
+DECIBANS = 10 / np.log(10)  # in a natural logarithm
+MOST_VOTES = 10_000  # that are tried for whether they settle a label
+SAME = 1e-6  # beliefs that differ by less are the same
+NO_SUM = "The belief of this method is not a sum of the votes' evidence: none is shown."
+KNOWN = "The answer is known: no vote can change it."
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Explanation:
+    """Why a task has its label.
+
+    All evidence is in decibans for `label` against `runner_up`, the next likeliest class: 10 is
+    ten to one. `prior`, the decibans of `votes`, and those of the task's `features`, if it has any,
+    add up to `decibans`, the belief's log-odds. `votes` has a row for each vote, with its worker's
+    accuracy and interval; `without` is what the label would be without the vote, where that is
+    another; `instead` a label in its place with which the answer is another, and `becomes` that
+    answer. `more_votes` of the crowd's average worker for the label would make it as sure as
+    `settled_at`; None where no number would.
+    """
+
+    task: Any
+    label: Any
+    runner_up: Any
+    confidence: float
+    decibans: float | None
+    prior: float | None
+    features: float | None
+    votes: pl.DataFrame
+    more_votes: int | None
+    settled_at: float
+    known: bool = False
+    method: str = ""
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The dictionary that `quorate explain --json` prints."""
+        named = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return named | {"votes": self.votes.to_dicts(), "notes": list(self.notes)}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A task that is to be explained: its name, its votes as labels of one task, what is believed
+    of it and answered, and what else the model has said of it."""
+
+    task: Any
+    votes: Labels
+    belief: Floats
+    answer: int
+    of_task: Mapping[str, Floats]
+
+    @property
+    def known(self) -> bool:
+        return self.votes.gold is not None and int(self.votes.gold[0]) >= 0
+
+
+class Shares(NamedTuple):
+    """Log evidence for each class: of the classes' shares, of a vote were it for each label
+    ``[vote, label, class]``, of an average worker's ``[label, class]``, and of the features."""
+
+    prior: Floats
+    said: Floats
+    average: Floats
+    features: Floats | None
+
+    def of_votes(self, label: Codes) -> Floats:
+        of_votes: Floats = self.said[np.arange(len(label)), label]
+        return of_votes
+
+    def total(self, label: Codes) -> Floats:
+        total: Floats = self.prior + self.of_votes(label).sum(axis=0)
+        return total if self.features is None else total + self.features
+
+
+Believe = Callable[[Labels], Floats]
+
+
+def explain(
+    model: Any,
+    params: Any,
+    case: Case,
+    *,
+    book: Codebook,
+    workers: pl.DataFrame,
+    believe: Believe,
+    confidence: float,
+    method: str,
+) -> Explanation:
+    """Explain a task by parameters whose last worker is the crowd's average. `workers` is the table
+    of workers, and `believe` what the model makes of any labels."""
+    require_number("confidence", confidence, at_least=0)
+    shares = _shares(model, params, case)
+    if shares is not None and not _adds_up(shares, case):
+        shares = None
+    scores = kernels.log_or(case.belief) if shares is None else shares.total(case.votes.label)
+    rival = _runner_up(scores, case.answer)
+    classes = book.classes
+    return Explanation(
+        task=case.task,
+        label=classes[case.answer],
+        runner_up=None if rival is None else classes[rival],
+        confidence=float(case.belief[case.answer]),
+        decibans=_between(None if shares is None else scores, case.answer, rival),
+        prior=_between(None if shares is None else shares.prior, case.answer, rival),
+        features=_between(None if shares is None else shares.features, case.answer, rival),
+        votes=_vote_table(case, shares, rival, book, workers, believe),
+        more_votes=None if shares is None else _more_votes(case, shares, confidence),
+        settled_at=confidence,
+        known=case.known,
+        method=method,
+        notes=tuple(note for note, so in ((KNOWN, case.known), (NO_SUM, shares is None)) if so),
+    )
+
+
+def _shares(model: Any, params: Any, case: Case) -> Shares | None:
+    """What a model that adds up evidence says of every vote alone, were it for any label."""
+    if not hasattr(model, "log_joint"):
+        return None
+    votes, k = case.votes, case.votes.n_classes
+    everyone = np.append(votes.worker, np.int32(votes.n_workers - 1))
+    single = _labels_of(votes, [([w], [c]) for w in everyone for c in range(k)] + [([], [])])
+    joint = model.log_joint(single, params, **case.of_task)
+    prior = joint[-1]
+    said = (joint[:-1] - prior).reshape(len(everyone), k, k)
+    shares = Shares(prior, said[:-1], said[-1], None)
+    if votes.features is None:
+        return shares
+    whole = model.log_joint(replace(votes, gold=None), params, **case.of_task)[0]
+    return shares._replace(features=whole - shares.total(votes.label))
+
+
+def _adds_up(shares: Shares, case: Case) -> bool:
+    """Whether the sum is what is believed; what is known needs no evidence."""
+    if case.known:
+        return True
+    belief, _ = kernels.normalise(shares.total(case.votes.label)[None].copy())
+    return bool(np.allclose(belief[0], case.belief, rtol=0, atol=SAME))
+
+
+def _runner_up(scores: Floats, answer: int) -> int | None:
+    others = scores.copy()
+    others[answer] = -np.inf
+    return int(others.argmax()) if len(scores) > 1 else None
+
+
+def _between(scores: Floats | None, answer: int, rival: int | None) -> float | None:
+    if scores is None or rival is None:
+        return None
+    return float(DECIBANS * (scores[answer] - scores[rival]))
+
+
+def _vote_table(
+    case: Case,
+    shares: Shares | None,
+    rival: int | None,
+    book: Codebook,
+    workers: pl.DataFrame,
+    believe: Believe,
+) -> pl.DataFrame:
+    votes, n = case.votes, len(case.votes.label)
+    known = pl.Series(np.where(votes.worker < len(workers), votes.worker, -1)).replace(-1, None)
+    decibans: list[float | None] = [None] * n
+    if shares is not None and rival is not None:
+        evidence = shares.of_votes(votes.label)
+        decibans = (DECIBANS * (evidence[:, case.answer] - evidence[:, rival])).tolist()
+    flips = {
+        name: pl.Series(codes, dtype=pl.Int32)
+        for name, codes in _flips(case, shares, believe)._asdict().items()
+    }
+    table = pl.DataFrame(
+        {
+            "worker": workers["worker"].gather(known),
+            "label": book.classes.gather(votes.label),
+            **{name: workers[name].gather(known) for name in ("accuracy", "low", "high")},
+            "decibans": pl.Series(decibans, dtype=pl.Float64),
+            **{name: book.classes.gather(codes) for name, codes in flips.items()},
+        }
+    )
+    return table.sort("decibans", descending=True, nulls_last=True, maintain_order=True)
+
+
+class Flips(NamedTuple):
+    """For each vote the answer without it, if that is another; and of the labels in its place with
+    which the answer is another, that which makes it least likely, with the answer it makes."""
+
+    without: Sequence[int | None]
+    instead: Sequence[int | None]
+    becomes: Sequence[int | None]
+
+
+def _flips(case: Case, shares: Shares | None, believe: Believe) -> Flips:
+    nothing = [None] * len(case.votes.label)
+    changed = None if case.known else _if_changed(case, shares, believe)
+    if changed is None:
+        return Flips(nothing, nothing, nothing)
+    gone, other = changed
+    instead: list[int | None] = []
+    becomes: list[int | None] = []
+    for beliefs in other:
+        answers = [_other_answer(belief, case.answer) for belief in beliefs]
+        lost = [
+            (answer is None, belief[case.answer])
+            for answer, belief in zip(answers, beliefs, strict=True)
+        ]
+        said = lost.index(min(lost))
+        instead.append(None if answers[said] is None else said)
+        becomes.append(answers[said])
+    return Flips([_other_answer(belief, case.answer) for belief in gone], instead, becomes)
+
+
+def _if_changed(
+    case: Case, shares: Shares | None, believe: Believe
+) -> tuple[Floats, Floats] | None:
+    """The belief without each vote ``[vote, class]``, and with each label in its place ``[vote,
+    label, class]``; None where the task's local state had a part in its belief."""
+    votes, k = case.votes, case.votes.n_classes
+    worker, label = votes.worker, votes.label
+    n = len(label)
+    if shares is not None:
+        left = shares.total(label) - shares.of_votes(label)
+        gone = kernels.normalise(left.copy())[0]
+        other = kernels.normalise((left[:, None] + shares.said).reshape(-1, k))[0]
+        return gone, other.reshape(n, k, k)
+    tasks = [(worker, label)]
+    tasks += [(np.delete(worker, i), np.delete(label, i)) for i in range(n)]
+    tasks += [(worker, _with(label, i, c)) for i in range(n) for c in range(k)]
+    beliefs = believe(_labels_of(votes, tasks))
+    if not np.allclose(beliefs[0], case.belief, rtol=0, atol=SAME):
+        return None
+    return beliefs[1 : 1 + n], beliefs[1 + n :].reshape(n, k, k)
+
+
+def _with(label: Codes, vote: int, said: int) -> Codes:
+    changed = label.copy()
+    changed[vote] = said
+    return changed
+
+
+def _other_answer(belief: Floats, answer: int) -> int | None:
+    """The likeliest class, if it is another than the answer, and not only as likely."""
+    return None if kernels.tied(belief[None])[0, answer] else int(belief.argmax())
+
+
+def _more_votes(case: Case, shares: Shares, confidence: float) -> int | None:
+    """How many average votes for the answer make it so sure."""
+    if case.known:
+        return 0
+    lead, gain = (
+        np.delete(scores[case.answer] - scores, case.answer)
+        for scores in (shares.total(case.votes.label), shares.average[case.answer])
+    )
+    votes = np.arange(MOST_VOTES + 1)[:, None]
+    with np.errstate(over="ignore"):
+        sure = 1 / (1 + np.exp(-(lead + votes * gain)).sum(axis=1)) >= confidence
+    return int(sure.argmax()) if sure.any() else None
+
+
+def _labels_of(votes: Labels, tasks: Sequence[tuple[Any, Any]]) -> Labels:
+    """Tasks with these workers' labels."""
+    sizes = [len(worker) for worker, _ in tasks]
+    worker, label = (np.concatenate(column).astype(np.int32) for column in zip(*tasks, strict=True))
+    return Labels(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+        worker,
+        label,
+        votes.n_workers,
+        votes.n_classes,
+    )

@@ -1,0 +1,358 @@
+"""How sure a worker's accuracy is: from what the others say of the tasks that the worker labelled.
+
+Every interval here comes from the votes and known answers alone, whatever the method. A worker is
+taken to be right with one probability and else wrong evenly, and the crowd's probabilities to have
+a beta distribution that is found from the votes. Then
+
+- a label is right with the probability that the *other* votes give it, so that no worker is judged
+  by the own vote; the likelihood of a worker's accuracy is a product over labels, and a histogram
+  of those probabilities is all that it needs;
+- the others' accuracies are not known either. By how much that flattens the likelihood follows from
+  the information that is missing (T. Louis, 1982), task by task, with the others' own variances.
+
+Both are sums over tasks, swept a few times from the plain vote until the accuracies settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from quorate import kernels
+from quorate.kernels import Floats, Rows
+from quorate.labels import Labels
+from quorate.model import clamp, dense
+
+PASSES = 8
+SETTLED = 0.005  # how far accuracies may still move, on average
+LEAST = 0.01  # accuracy, or share of a class, that a vote is weighed by
+START_AS = 10  # labels of the crowd's average that a worker begins with
+NODES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 30))), [1.0]])
+GRID = (np.arange(64) + 0.5) / 64  # accuracies
+MEANS = np.linspace(0.3, 0.95, 27)  # of the beta distributions that the crowd's may be
+STRENGTHS = np.array([2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128.0])
+BYTES = 8 * (2 * len(NODES) + len(GRID))  # of a worker, in a sweep and what is made of it
+TABLES_OF_MATRICES = 4  # that a sweep for confusion matrices has, and what is made of them
+MOST_JUDGED = 5_000  # workers from whom the crowd's distribution is found
+AT_ONCE = 10_000  # workers whose intervals are found together
+FLATTEST = 0.05  # a likelihood is raised to no lower power
+LOWEST, HIGHEST = 0.025, 0.975
+
+
+class Sweeper(Protocol):
+    """An engine, which sweeps blocks and adds."""
+
+    def sweep(self, sweep: Callable[[Labels, Any, Any], tuple[Any, Any]], params: Any) -> Any: ...
+
+
+class Spread(NamedTuple):
+    """The 95 % interval of each worker's accuracy; the accuracy itself; the power that its
+    likelihood was raised to, for the others' accuracies are not known either; and as how many
+    labels of each worker the crowd's average counts."""
+
+    low: Floats
+    high: Floats
+    accuracy: Floats
+    power: Floats
+    worth: float
+
+
+class Trusted(NamedTuple):
+    """What the crowd is taken to be: workers' accuracies and how uncertain they are."""
+
+    accuracy: Floats
+    variance: Floats
+    log_prior: Floats
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("accuracy", "variance")
+
+
+class Voted(NamedTuple):
+    """By the vote: expected right and wrong labels of each worker, and the classes' shares."""
+
+    tally: Floats | Rows
+    classes: Floats
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("tally",)
+
+
+class Backed(NamedTuple):
+    """``backing[worker, node]``: how often the others believe in the worker's label as the node
+    says; ``information[worker]``: what the votes tell of the accuracy, and what of it hangs on the
+    others' accuracies."""
+
+    backing: Floats | Rows
+    information: Floats | Rows
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("backing", "information")
+
+
+def reckon(engine: Sweeper, passes: int = PASSES) -> Spread:
+    """The intervals of all workers' accuracies."""
+    trusted = _start(engine.sweep(_vote, None))
+    for _ in range(passes):
+        found = _judge(engine.sweep(_listen, trusted), len(trusted.log_prior))
+        moved = float(np.abs(found.spread.accuracy - trusted.accuracy).mean())
+        trusted = trusted._replace(
+            accuracy=_inside((trusted.accuracy + found.spread.accuracy) / 2),
+            variance=found.variance,
+        )
+        if moved < SETTLED:
+            break
+    return _judge(engine.sweep(_listen, trusted), len(trusted.log_prior)).spread
+
+
+def _vote(block: Labels, params: None, state: Any) -> tuple[Any, Voted]:
+    shares = block.vote_shares()
+    return state, Voted(block.agreement(shares), block.class_sums(shares))
+
+
+def _start(voted: Voted) -> Trusted:
+    tally = dense(voted.tally)
+    average = tally[:, 0].sum() / max(tally.sum(), 1)
+    accuracy = (tally[:, 0] + START_AS * average) / (tally.sum(axis=1) + START_AS)
+    shares = np.maximum(voted.classes / voted.classes.sum(), LEAST)
+    return Trusted(_inside(accuracy), np.zeros(len(tally)), np.log(shares / shares.sum()))
+
+
+def _inside(accuracy: Floats) -> Floats:
+    return np.clip(accuracy, LEAST, 1 - LEAST)
+
+
+def _listen(block: Labels, trusted: Trusted, state: Any) -> tuple[Any, Backed]:
+    """A sweep for what the others say of each worker's labels."""
+    p = trusted.accuracy
+    weight = np.log(p) - np.log((1 - p) / max(block.n_classes - 1, 1))
+    log_joint = block.weighted_votes(weight) + trusted.log_prior
+    clamp(log_joint, block)
+    posterior, _ = kernels.normalise(log_joint)
+    belief = kernels.belief_in_labels(block.indptr, block.label, posterior)
+    by_others = belief / (belief + (1 - belief) * np.exp(weight)[block.worker])
+    information = _information(block, trusted, posterior, belief)
+    return state, Backed(_histogram(block, by_others), block.crowd.scatter(information))
+
+
+def _histogram(block: Labels, values: Floats) -> Floats | Rows:
+    """Each value is shared between the nodes on its two sides."""
+    node = np.clip(np.searchsorted(NODES, values, side="right") - 1, 0, len(NODES) - 2)
+    above = (values - NODES[node]) / (NODES[node + 1] - NODES[node])
+    row = block.worker * np.int32(len(NODES)) + node.astype(np.int32)
+    places = kernels.incidence(
+        np.arange(2 * block.n_labels + 1, dtype=np.int32),
+        np.stack([row, row + 1], axis=1).ravel(),
+        block.n_workers * len(NODES),
+    )
+    return places.scatter(np.stack([1 - above, above], axis=1).reshape(-1, 1))
+
+
+def _information(block: Labels, trusted: Trusted, posterior: Floats, belief: Floats) -> Floats:
+    """For each label what it tells of its worker's accuracy: what it would if the truth were known,
+    less the variance of that; and the sum over the task's other workers of the squared covariance
+    with them, times their variance. The two of a task that share a label are right together."""
+    p = trusted.accuracy[block.worker]
+    slope = 1 / (p * (1 - p))
+    told = belief / p**2 + (1 - belief) / (1 - p) ** 2 - slope**2 * belief * (1 - belief)
+    unsure = trusted.variance / (trusted.accuracy * (1 - trusted.accuracy)) ** 2
+    of_class = block.weighted_votes(unsure)  # [task, class]
+    task = np.repeat(np.arange(block.n_tasks), block.n_said)
+    alike = of_class[task, block.label]
+    unlike = (posterior**2 * of_class).sum(axis=1)[task] - belief**2 * alike
+    alike = alike - unsure[block.worker]
+    hanging = belief**2 * ((1 - belief) ** 2 * alike + unlike)
+    return np.stack([told, slope**2 * hanging], axis=1)
+
+
+class _Found(NamedTuple):
+    spread: Spread
+    variance: Floats
+
+
+def _judge(backed: Backed, n_classes: int) -> _Found:
+    """Each worker's posterior: the crowd's distribution times the likelihood, flattened."""
+    wrong = (1 - GRID) / max(n_classes - 1, 1)
+    log_chance = np.log(NODES[:, None] * GRID + (1 - NODES)[:, None] * wrong)
+    backing = dense(backed.backing).reshape(-1, len(NODES))
+    told, hanging = dense(backed.information).T
+    crowd = _crowd(backing[:: -(-len(backing) // MOST_JUDGED)] @ log_chance)
+    average = float(crowd @ GRID)
+    spread = float(crowd @ (GRID - average) ** 2)
+    told = np.maximum(told, 1e-6)
+    alone = 1 / (told + 1 / spread)
+    variance = np.minimum(alone * (1 + hanging * alone), spread)
+    power = np.clip((1 / variance - 1 / spread) / told, FLATTEST, 1)
+    mean, low, high = np.empty((3, len(backing)))
+    for start in range(0, len(backing), AT_ONCE):
+        at = slice(start, start + AT_ONCE)
+        log_likelihood = backing[at] @ log_chance
+        mean[at] = _posterior(log_likelihood, crowd) @ GRID
+        flattened = _posterior(log_likelihood * power[at, None], crowd)
+        low[at], high[at] = (_quantile(flattened, q) for q in (LOWEST, HIGHEST))
+    worth = average * (1 - average) / spread - 1  # of the beta distribution with that variance
+    return _Found(Spread(low, high, mean, power, worth), variance)
+
+
+def _crowd(log_likelihood: Floats) -> Floats:
+    """The distribution of accuracies on the grid: beta distributions, averaged by how well each
+    explains the workers."""
+    a = (MEANS[:, None] * STRENGTHS).ravel()[:, None]
+    b = ((1 - MEANS)[:, None] * STRENGTHS).ravel()[:, None]
+    betas, _ = kernels.normalise((a - 1) * np.log(GRID) + (b - 1) * np.log1p(-GRID))
+    likelihood = np.exp(log_likelihood - kernels.row_max(log_likelihood)[:, None])
+    evidence = kernels.log_or(likelihood @ betas.T).sum(axis=0)
+    weights, _ = kernels.normalise(evidence[None])
+    crowd: Floats = weights[0] @ betas
+    return crowd
+
+
+def _posterior(log_likelihood: Floats, crowd: Floats) -> Floats:
+    posterior, _ = kernels.normalise(log_likelihood + kernels.log_or(crowd))
+    return posterior
+
+
+def _quantile(posterior: Floats, q: float) -> Floats:
+    """Within its cell of the grid, evenly."""
+    below = np.cumsum(posterior, axis=1)
+    cell = np.minimum((below < q).sum(axis=1), len(GRID) - 1)
+    row = np.arange(len(posterior))
+    inside = posterior[row, cell]
+    before = below[row, cell] - inside
+    part = np.clip((q - before) / np.maximum(inside, 1e-300), 0, 1)
+    quantile: Floats = (cell + part) / len(GRID)
+    return quantile
+
+
+class Matrices(NamedTuple):
+    """Confusion matrices as logarithms, with a row for each (worker, label) and a column for each
+    truth, and the classes' shares; the crowd's matrix ``[truth, label]`` counts as ``worth`` labels
+    of each worker and truth."""
+
+    log_chance: Floats
+    log_prior: Floats
+    worth: float = 0.0
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("log_chance",)
+
+
+class Met(NamedTuple):
+    """In those rows and columns the expected counts, and their doubts: the variance of whether
+    each label belongs there."""
+
+    counts: Floats | Rows
+    doubts: Floats | Rows
+    classes: Floats
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("counts", "doubts")
+
+
+def reckon_matrices(
+    engine: Sweeper, spread: Spread, n_classes: int, passes: int = 3 * PASSES
+) -> tuple[Floats, Floats]:
+    """The 95 % intervals of all entries of confusion matrices ``[worker, truth, label]``.
+
+    They are those of Dawid-Skene when rows have a Dirichlet distribution around the crowd's. Labels
+    that may belong to another truth tell less of an entry, and count for less (Louis, 1982).
+    """
+    right = _inside(spread.accuracy)[:, None, None]
+    wrong = (1 - right) / max(n_classes - 1, 1)
+    chance = np.where(np.eye(n_classes, dtype=bool), right, wrong)
+    shares = np.full(n_classes, 1 / n_classes)
+    known = Matrices(np.log(chance).reshape(-1, n_classes), np.log(shares))
+    for _ in range(passes):
+        met = engine.sweep(_meet, known)
+        before = known.log_chance
+        known = _matrices(_by_worker(met.counts), met.classes, spread.worth)
+        if float(np.abs(np.exp(known.log_chance) - np.exp(before)).mean()) < SETTLED / 5:
+            break
+    met = engine.sweep(_meet, known)
+    return _matrix_intervals(_by_worker(met.counts), _by_worker(met.doubts), known, spread.power)
+
+
+def _meet(block: Labels, known: Matrices, state: Any) -> tuple[Any, Met]:
+    log_joint = block.pairs.gather(known.log_chance) + known.log_prior
+    clamp(log_joint, block)
+    posterior, _ = kernels.normalise(log_joint)
+    counts = block.pairs.scatter(posterior)
+    doubts = block.pairs.scatter(posterior * (1 - posterior))
+    return state, Met(counts, doubts, block.class_sums(posterior))
+
+
+def _by_worker(table: Floats | Rows) -> Floats:
+    """``[worker, label, truth]``."""
+    whole: Floats = dense(table)
+    return whole.reshape(-1, whole.shape[1], whole.shape[1])
+
+
+def _matrices(counts: Floats, classes: Floats, most: float) -> Matrices:
+    """Rows differ from worker to worker at least as accuracies do."""
+    crowd = counts.sum(axis=0) + 1 / len(classes)
+    crowd /= crowd.sum(axis=0)
+    worth = min(_crowd_worth(counts, crowd), most)
+    chance = (counts + worth * crowd) / (counts.sum(axis=1, keepdims=True) + worth)
+    shares = np.maximum(classes / classes.sum(), LEAST)
+    return Matrices(np.log(chance).reshape(-1, len(classes)), np.log(shares / shares.sum()), worth)
+
+
+def _crowd_worth(counts: Floats, crowd: Floats) -> float:
+    """How many labels the crowd's matrix counts as: the greatest likelihood of the expected counts
+    when workers' rows have a Dirichlet distribution around the crowd's."""
+    from scipy.special import gammaln  # slow to import
+
+    some = counts[:: -(-len(counts) // MOST_JUDGED)]
+
+    def log_likelihood(worth: float) -> float:
+        prior = worth * crowd
+        rows = gammaln(worth) - gammaln(some.sum(axis=1) + worth)
+        cells = gammaln(some + prior) - gammaln(prior)
+        return float(rows.sum() + cells.sum())
+
+    return float(max(STRENGTHS, key=log_likelihood))
+
+
+def _matrix_intervals(
+    counts: Floats, doubts: Floats, known: Matrices, power: Floats
+) -> tuple[Floats, Floats]:
+    """Beta distributions around the estimates, each as narrow as its labels are worth."""
+    from scipy.special import betaincinv  # slow to import
+
+    share = np.clip(np.exp(known.log_chance), 1e-6, 1 - 1e-6).reshape(counts.shape)
+    labels = _labels_worth(counts, doubts, share, known.worth) * power[:, None, None]
+    a, b = share * (labels + known.worth), (1 - share) * (labels + known.worth)
+    low, high = (np.asarray(betaincinv(a, b, q), dtype=np.float64) for q in (LOWEST, HIGHEST))
+    return low.transpose(0, 2, 1), high.transpose(0, 2, 1)
+
+
+def _labels_worth(counts: Floats, doubts: Floats, share: Floats, worth: float) -> Floats:
+    """As how many labels of tasks whose truth is known the labels count, for each entry: those that
+    are expected, less what is missing because they may be of another truth, less what hangs on how
+    often the worker gives the label to all other truths, which is not known either."""
+    met = counts.sum(axis=1, keepdims=True)
+    met_else = met.sum(axis=2, keepdims=True) - met
+    given = share * (met + worth)
+    other = (given.sum(axis=2, keepdims=True) - given) / (
+        met_else + worth * max(share.shape[2] - 1, 1)
+    )
+    other = np.clip(other, 1e-6, 1 - 1e-6)
+    rest = doubts.sum(axis=1, keepdims=True) - doubts
+
+    def missing(one: Floats, two: Floats) -> Floats:
+        spread = np.sqrt(one * (1 - one) * two * (1 - two))
+        both: Floats = (doubts * (1 - one) * (1 - two) + rest * one * two) / spread
+        return both
+
+    own = met + worth - missing(share, share)
+    else_ = np.maximum(met_else + worth - missing(other, other), worth)
+    labels = own - missing(share, other) ** 2 / else_ - worth
+    worth_of_labels: Floats = np.clip(labels, FLATTEST * met, met)
+    return worth_of_labels
