@@ -25,6 +25,7 @@ from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
 from quorate.model import clamp, dense
 
+MOST_VOTES = 2_000_000  # with more it would take longer than the fit
 PASSES = 8
 SETTLED = 0.005  # how far accuracies may still move, on average
 LEAST = 0.01  # accuracy, or share of a class, that a vote is weighed by

@@ -22,7 +22,14 @@ from quorate.engines.stream import Stream
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError
 from quorate.fit import Conclude, Engine, Found, Progress, climb
-from quorate.intervals import BYTES, TABLES_OF_MATRICES, Spread, reckon, reckon_matrices
+from quorate.intervals import (
+    BYTES,
+    MOST_VOTES,
+    TABLES_OF_MATRICES,
+    Spread,
+    reckon,
+    reckon_matrices,
+)
 from quorate.io import Answers, find, read_answers, scan_tables, shown, write_table
 from quorate.kernels import Codes, Floats
 from quorate.labels import BLOCK_SIZE, Codebook, Labels, block_size
@@ -37,7 +44,7 @@ from quorate.store.sizes import require_memory
 
 CHECKPOINT = "checkpoint.pickle"
 MARK = ".quorate"  # of a directory in which nothing else is
-AS_GIVEN = "The workers' intervals take the answers as given, to keep to the memory."
+AS_GIVEN = "The workers' intervals take the answers as given."
 TABLES = 6  # copies of the workers' table that exist at a time: parameters, sums, and between
 BLOCK_BYTES = 60  # in memory for each task or label of a block that is being swept
 
@@ -58,7 +65,9 @@ class LargeResult(Fitted):
         """What the workers' intervals are made of, if there is memory for it; found when it is
         first asked for."""
         n_workers = len(self.codebook.workers)
-        return reckon(self._engine) if n_workers * BYTES <= self._room else None
+        if n_workers * BYTES > self._room or self.tally.sum() > MOST_VOTES:
+            return None
+        return reckon(self._engine)
 
     @cached_property
     def confusion_interval(self) -> tuple[Floats, Floats]:
@@ -178,6 +187,8 @@ def _aggregate(
         _emptied(place)
     tally = engine.sweep(Conclude(model, PutTables(votes, book.classes, places)), found.params)
     room = workforce.memory / 2 / (workforce.n_threads + 2)
+    if workforce.n_processes > 1:  # who are gone when somebody asks
+        room = 0.0
     if blocks.n_workers * BYTES > room:
         notes.append(AS_GIVEN)
     note = getattr(found.params, "note", "")

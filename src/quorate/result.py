@@ -18,7 +18,7 @@ from quorate import kernels, metrics
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError
 from quorate.explanation import Case, Explanation, explain
-from quorate.intervals import Spread, reckon, reckon_matrices
+from quorate.intervals import MOST_VOTES, Spread, reckon, reckon_matrices
 from quorate.io import (
     Kind,
     Outputs,
@@ -197,6 +197,8 @@ class Result(Fitted):
         """What the workers' intervals are made of; found when it is first asked for."""
         if self.found_spread is not None or self.votes is None:
             return self.found_spread
+        if self.votes.n_labels > MOST_VOTES:
+            return None
         return reckon(Threads().over(self.votes))
 
     @cached_property
