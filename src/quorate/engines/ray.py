@@ -153,6 +153,7 @@ def _join(address: str | None, n_cpus: int | None) -> None:
             ray.init(address=address, log_to_driver=False, logging_level="error")
             return
         ray.init(
+            "local",  # not one that somebody else has on this machine
             num_cpus=n_cpus or cores(),
             include_dashboard=False,
             log_to_driver=False,
