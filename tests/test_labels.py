@@ -75,7 +75,7 @@ def test_a_block_returns_no_more_rows_than_it_has_labels() -> None:
     posterior = random.dirichlet(np.ones(n_classes), 100)
     for scattered in (block.pairs.scatter(posterior), block.agreement(posterior)):
         assert isinstance(scattered, Rows)
-        assert len(scattered.row) <= block.n_labels
+        assert len(scattered.incidence.row) <= block.n_labels
     table = random.random((n_workers * n_classes, n_classes))
     pair = block.worker * n_classes + block.label
     np.testing.assert_allclose(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from quorate import kernels
+from quorate import kernels, recycled
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.kernels import Codes, Floats, Rows
@@ -98,6 +98,7 @@ def fit(
     )
 
 
+@recycled.kept()
 def climb(
     model: Model,
     engine: Engine,

@@ -7,6 +7,7 @@ blocks are swept side by side in threads.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +15,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csc_array, csr_array
 
+from quorate import recycled
 from quorate.errors import DataError
 
-# What `coo_array @ dense` is made of, but for the sum it begins from.
-coo_matmat_dense: Any = getattr(getattr(sparse, "_sparsetools", None), "coo_matmat_dense", None)
+# What SciPy's products are made of, but for the sum that they begin from.
+_loops: Any = getattr(sparse, "_sparsetools", None)
+csr_matvecs: Any = getattr(_loops, "csr_matvecs", None)
+csc_matvecs: Any = getattr(_loops, "csc_matvecs", None)
+coo_matmat_dense: Any = getattr(_loops, "coo_matmat_dense", None)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -27,26 +32,7 @@ Codes = NDArray[np.int32]
 LOG_ZERO = -1e9
 
 
-CACHED = 40_000  # numbers that can be gone over again and again in a core's own cache
-
-
-class Rows(NamedTuple):
-    """What tasks have to add to the rows of a tall table: ``values[task[i]]`` to ``row[i]``, times
-    ``weight[i]`` where there is one."""
-
-    row: Codes
-    task: Codes
-    values: Floats
-    height: int
-    weight: Floats | None = None
-
-    def dense(self) -> Floats:
-        table = np.zeros((self.height, *self.values.shape[1:]))
-        self.add_to(table)
-        return table
-
-    def add_to(self, table: Floats) -> None:
-        accumulate(table, self.row, self.values, self.task, self.weight)
+CACHED = 240_000  # numbers that can be gone over again and again in a core's own cache
 
 
 class Incidence(NamedTuple):
@@ -54,15 +40,22 @@ class Incidence(NamedTuple):
 
     matrix: csr_array
 
+    @property
+    def height(self) -> int:
+        return int(self.matrix.shape[1])
+
     def gather(self, table: Floats) -> Floats:
         """For each task, the sum of the table's rows it touches."""
-        product: Floats = self.matrix @ table
-        return product
+        sums = recycled.zeros((self.matrix.shape[0], *table.shape[1:]))
+        _add_product(csr_matvecs, self.matrix, table, sums)
+        return sums
 
-    def scatter(self, values: Floats) -> Floats:
+    def scatter(self, values: Floats) -> Rows:
         """For each row of the table, the sum of the values of the tasks that touch it."""
-        product: Floats = self.matrix.T @ values
-        return product
+        return Rows(self, values)
+
+    def add(self, values: Floats, into: Floats) -> None:
+        _add_product(csc_matvecs, self.matrix.T, values, into)
 
 
 class TallIncidence(NamedTuple):
@@ -77,12 +70,15 @@ class TallIncidence(NamedTuple):
     weight: Floats | None = None
 
     def gather(self, table: Floats) -> Floats:
-        sums = np.zeros((self.n_tasks, *table.shape[1:]))
+        sums = recycled.zeros((self.n_tasks, *table.shape[1:]))
         accumulate(sums, self.task, table, self.row, self.weight)
         return sums
 
     def scatter(self, values: Floats) -> Rows:
-        return Rows(self.row, self.task, values, self.height, self.weight)
+        return Rows(self, values)
+
+    def add(self, values: Floats, into: Floats) -> None:
+        accumulate(into, self.row, values, self.task, self.weight)
 
     @property
     def matrix(self) -> csr_array:
@@ -90,6 +86,21 @@ class TallIncidence(NamedTuple):
         shape = (self.n_tasks, self.height)
         weight = _ones(len(self.row)) if self.weight is None else self.weight
         return csr_array((weight, (self.task, self.row)), shape=shape)
+
+
+class Rows(NamedTuple):
+    """What tasks have to add to the rows of a table: the table of a sum takes it as it is."""
+
+    incidence: Incidence | TallIncidence
+    values: Floats
+
+    def dense(self) -> Floats:
+        table = recycled.zeros((self.incidence.height, *self.values.shape[1:]))
+        self.add_to(table)
+        return table
+
+    def add_to(self, table: Floats) -> None:
+        self.incidence.add(self.values, table)
 
 
 def incidence(
@@ -109,6 +120,16 @@ def incidence(
     return TallIncidence(row[order], task[order], n_tasks, height, weight)
 
 
+def _add_product(loop: Any, matrix: Any, values: Floats, into: Floats) -> None:
+    """``into += matrix @ values``; the loop is the one for a matrix of its kind."""
+    if loop is None or not into.flags.c_contiguous:
+        into += matrix @ values
+        return
+    flat, total = _flat(values, into.dtype), into.reshape(-1)
+    width = into[:1].size
+    loop(*matrix.shape, width, matrix.indptr, matrix.indices, matrix.data, flat, total)
+
+
 def accumulate(
     into: Floats, at: Codes, values: Floats, of: Codes, weight: Floats | None = None
 ) -> None:
@@ -117,10 +138,15 @@ def accumulate(
         added = values[of]
         np.add.at(into, at, added if weight is None else (added.T * weight).T)
         return
+    flat, total = _flat(values, into.dtype), into.reshape(-1)
     width = into[:1].size
-    flat = np.ascontiguousarray(values, dtype=into.dtype).reshape(-1)
-    factor = _ones(len(at)) if weight is None else weight
-    coo_matmat_dense(len(at), width, at, of, factor, flat, into.reshape(-1))
+    for some in parts(at):  # so that the ones are read from the cache
+        factor = _ones(len(at[some])) if weight is None else weight[some]
+        coo_matmat_dense(len(factor), width, at[some], of[some], factor, flat, total)
+
+
+def _flat(values: Floats, dtype: Any) -> Floats:
+    return np.ascontiguousarray(values, dtype=dtype).reshape(-1)
 
 
 _shared_ones = np.ones(0)
@@ -130,7 +156,7 @@ def _ones(n: int) -> Floats:
     """One array of ones serves every block's matrix, which only reads it."""
     global _shared_ones
     if len(_shared_ones) < n:
-        _shared_ones = np.ones(max(n, 300_000))
+        _shared_ones = np.ones(max(n, CACHED))
         _shared_ones.flags.writeable = False
     return _shared_ones[:n]
 
@@ -205,10 +231,16 @@ def equals_before(codes: Codes, n_codes: int) -> Codes:
 def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
     """Turn ``log p(truth, labels)`` into the posterior, in place, and the log of each row's sum."""
     log_sum = np.empty(len(log_joint))
-    some = max(1, CACHED // log_joint.shape[1])
-    for start in range(0, len(log_joint), some):
-        log_sum[start : start + some] = _normalise(log_joint[start : start + some])
+    for some in parts(log_joint):
+        log_sum[some] = _normalise(log_joint[some])
     return log_joint, log_sum
+
+
+def parts(values: NDArray[Any]) -> Iterator[slice]:
+    """Some rows at a time, so few that what is made of them on the way stays in a cache."""
+    some = max(1, CACHED // max(1, values[:1].size))
+    for start in range(0, len(values), some):
+        yield slice(start, start + some)
 
 
 def _normalise(log_joint: Floats) -> Floats:

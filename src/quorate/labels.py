@@ -19,8 +19,9 @@ from quorate.kernels import Codes, Floats, Incidence, Rows, TallIncidence
 if TYPE_CHECKING:
     import polars as pl
 
-BLOCK_SIZE = 300_000  # tasks + labels: tables and posterior of a block stay in the cache
-MANY_WORKERS = 50_000  # whose table leaves the cache: a larger block meets more of it again
+# Tasks and labels of a block: so few that its posterior stays in a cache, so many that threads
+# seldom wait for each other between one call and the next.
+BLOCK_SIZE = 600_000
 LARGEST_CODE = np.iinfo(np.int32).max
 
 
@@ -126,7 +127,7 @@ class Labels:
     def blocks(self, size: int | None = None) -> Iterator[Labels]:
         """Runs of whole tasks of about ``size`` tasks, labels and features. Where they are cut
         depends on these alone, so that sums over blocks are the same on any number of threads."""
-        size = size or block_size(self.n_workers)
+        size = size or BLOCK_SIZE
         cost = self.indptr + np.arange(self.n_tasks + 1)
         if self.features is not None:
             cost = cost + self.features.indptr
@@ -266,11 +267,6 @@ class Labels:
     def weighed(self, values: Floats) -> Floats:
         """What is said of each label, times its weight."""
         return values if self.weight is None else values * self.weight
-
-
-def block_size(n_workers: int) -> int:
-    """Tasks and labels of a block, with so many workers."""
-    return BLOCK_SIZE if n_workers <= MANY_WORKERS else 3 * BLOCK_SIZE
 
 
 def _size(codes: Codes, declared: int | None) -> int:

@@ -32,7 +32,7 @@ from quorate.intervals import (
 )
 from quorate.io import Answers, find, read_answers, scan_tables, shown, write_table
 from quorate.kernels import Codes, Floats
-from quorate.labels import BLOCK_SIZE, Codebook, Labels, block_size
+from quorate.labels import BLOCK_SIZE, Codebook, Labels
 from quorate.model import Model, Step
 from quorate.models import Ordered, make, method_named
 from quorate.named import classes_in_order, classes_with, in_codes
@@ -168,7 +168,7 @@ def _aggregate(
     progress: Progress | None,
 ) -> LargeResult:
     began = time.perf_counter()
-    sizes = Sizes.within(workforce.memory, 3 * BLOCK_SIZE)
+    sizes = Sizes.within(workforce.memory, BLOCK_SIZE)
     kept, root = _place(scale)
     votes = _stored(root, source, sizes, workforce, scale.stage)
     notes: list[str] = []
@@ -385,8 +385,7 @@ def _free_memory() -> float:
 
 def _require_room(workforce: _Workforce, blocks: StoredBlocks) -> None:
     table = blocks.n_workers * blocks.n_classes**2 * 8
-    size = block_size(blocks.n_workers)
-    block = size * BLOCK_BYTES + size / 2 * blocks.n_classes * 8 * 3
+    block = BLOCK_SIZE * (BLOCK_BYTES + blocks.n_classes * 8 * 3 / 2)
     require_memory(
         workforce.memory,
         TABLES * table + (2 * workforce.n_threads + 1) * block,

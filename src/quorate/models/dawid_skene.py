@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate import kernels
+from quorate import kernels, recycled
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
 from quorate.model import EM, Params, Stats, dense
@@ -42,12 +42,16 @@ class DawidSkene(EM):
         return block.pairs.scatter(posterior)  # the sums in Eq. 6
 
     def learn(self, counts: Floats, worker_prior: Floats | None) -> Floats:
-        counts = self._by_worker(counts) + self.smoothing
-        if worker_prior is not None:
-            counts += worker_prior.transpose(0, 2, 1)
-        answered = np.einsum("wlt->wt", counts)[:, None]
-        counts /= np.where(answered > 0, answered, 1)  # Eq. 6; a truth never met has no row
-        return self._table(counts)
+        by_worker = self._by_worker(counts)
+        skill = recycled.empty(by_worker.shape)
+        for some in kernels.parts(by_worker):
+            known = by_worker[some] + self.smoothing
+            if worker_prior is not None:
+                known += worker_prior[some].transpose(0, 2, 1)
+            answered = np.einsum("wlt->wt", known)[:, None]
+            known /= np.where(answered > 0, answered, 1)  # Eq. 6; a truth never met has no row
+            skill[some] = kernels.log_or(known)
+        return skill.reshape(counts.shape)
 
     def skill_from(self, confusion: Floats) -> Floats:
         return self._table(np.ascontiguousarray(confusion.transpose(0, 2, 1)))

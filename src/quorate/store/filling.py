@@ -16,7 +16,7 @@ from quorate.io.batches import Batches, Piece, open_batches
 from quorate.io.encode import ROLES
 from quorate.io.faults import GZIP, ZSTD
 from quorate.io.sources import MISSING
-from quorate.labels import block_size
+from quorate.labels import BLOCK_SIZE
 from quorate.store.directory import Manifest, Store
 from quorate.store.shuffle import (
     Arranged,
@@ -105,7 +105,7 @@ def fill(
 
     marks = [s.mark for s in scattered]
     codes = dict(zip(marks, map(PieceCodes, worker_codes, label_codes), strict=True))
-    shuffle = replace(shuffle, block_size=size or block_size(len(workers)))
+    shuffle = replace(shuffle, block_size=size or BLOCK_SIZE)
     label_type = np.min_scalar_type(len(labels)).name
     gather = partial(shuffle.gather, codes=codes, label_type=label_type, repeats=source.repeats)
     gathered: dict[int, Gathered] = {}
