@@ -308,10 +308,11 @@ def blocks_give_what_the_whole_gives(case: Case) -> None:
 
 @contextmanager
 def small_blocks(size: int) -> Iterator[None]:
-    """Cuts labels into blocks of about so many tasks and labels."""
+    """Cuts labels into blocks of about so many tasks and labels, few of which make a run."""
     blocks = Labels.blocks
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Labels, "blocks", lambda labels: blocks(labels, size))
+        patch.setattr("quorate.model.RUNS", 8)
         yield
 
 

@@ -62,7 +62,7 @@ def problem_in_many_blocks(case: Case) -> tuple[Any, Labels]:
 
 @pytest.mark.parametrize("case", STORED, ids=lambda case: case.name)
 def test_stream_gives_the_bits_of_threads(case: Case, tmp_path: Path) -> None:
-    with small_blocks(4):
+    with small_blocks(12):
         model, labels = problem_in_many_blocks(case)
         in_memory = fit(model, labels, engine=Threads(1))
         on_disk = fit(model, labels, engine=OnDisk(tmp_path, 2))
@@ -96,11 +96,11 @@ def cluster() -> Iterator[Any]:
 def test_ray_gives_the_bits_of_threads(case: Case, cluster: Any, tmp_path: Path) -> None:
     from quorate.engines.ray import Actors
 
-    with small_blocks(4):
+    with small_blocks(12):
         model, labels = problem_in_many_blocks(case)
         in_memory = fit(model, labels)
         blocks = stored(labels, tmp_path)
-    engine = Actors(cluster, blocks, StoredStates(tmp_path, blocks.starts))
+        engine = Actors(cluster, blocks, StoredStates(tmp_path, blocks.starts))
     engine.begin(model.begin)
     found = climb(model, engine, Found(model.start(blocks.shape)))
     tally = engine.sweep(Conclude(model, SaveAnswers(tmp_path)), found.params)
