@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from quorate.io import read_votes
     from quorate.labels import Codebook, Labels
     from quorate.models import (
+        Auto,
         DawidSkene,
         EigenRatio,
         GhoshSVD,
@@ -65,6 +66,7 @@ _HOMES = {
     "Kos": "quorate.models",
     "Labels": "quorate.labels",
     "Mace": "quorate.models",
+    "Auto": "quorate.models",
     "Majority": "quorate.models",
     "MaxMargin": "quorate.models",
     "Multilabel": "quorate.multilabel",
@@ -90,6 +92,7 @@ _HOMES = {
 
 __all__ = [
     "Assignment",
+    "Auto",
     "Codebook",
     "Comparison",
     "Crowd",

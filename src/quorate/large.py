@@ -27,7 +27,7 @@ from quorate.labels import BLOCK_SIZE, Codebook, Labels, block_size
 from quorate.model import Model, Step
 from quorate.models import Ordered, make, method_named
 from quorate.named import classes_in_order, classes_with, in_codes
-from quorate.result import Fitted, Overview, answer_table, belief_table
+from quorate.result import Fitted, Overview, answer_table, belief_table, only_sure
 from quorate.store import Sizes, Source, Store, StoredBlocks, StoredStates, fill, in_bytes
 from quorate.store.filling import Each, Stage
 from quorate.store.shuffle import block_place, save
@@ -71,6 +71,7 @@ class PutTables:
     store: Store
     classes: pl.Series
     places: Mapping[str, Path]
+    min_confidence: float = 0.0
 
     def __call__(
         self, block: Labels, posterior: Floats, answers: Codes, more: Mapping[str, Floats]
@@ -78,7 +79,8 @@ class PutTables:
         tasks = self.store.tasks(block.first_task)
         if "labels" in self.places:
             confidence = posterior[np.arange(len(answers)), answers]
-            self._put("labels", block, answer_table(tasks, self.classes, answers, confidence, more))
+            frame = answer_table(tasks, self.classes, answers, confidence, more)
+            self._put("labels", block, only_sure(frame, self.min_confidence))
         if "posterior" in self.places:
             self._put("posterior", block, belief_table(tasks, self.classes, posterior))
 
@@ -114,6 +116,7 @@ def aggregate_large(
     *,
     gold: Any = None,
     ordered: bool | Sequence[Any] = False,
+    min_confidence: float = 0.0,
     progress: Progress | None = None,
 ) -> LargeResult:
     """Like `aggregate`, of files that need not fit in memory."""
@@ -139,7 +142,8 @@ def aggregate_large(
     places = {name: scale.places.get(name, root / f"{name}.parquet") for name in scale.tables}
     for place in places.values():
         _emptied(place)
-    tally = engine.sweep(Conclude(model, PutTables(votes, book.classes, places)), found.params)
+    put = PutTables(votes, book.classes, places, min_confidence)
+    tally = engine.sweep(Conclude(model, put, min_confidence), found.params)
     note = getattr(found.params, "note", "")
     return LargeResult(
         model=model,
@@ -154,6 +158,7 @@ def aggregate_large(
         method=method,
         read=votes.report,
         notes=(*notes, note) if note else tuple(notes),
+        min_confidence=min_confidence,
         places=places,
         _kept=kept,
     )

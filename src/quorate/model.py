@@ -64,7 +64,8 @@ class Model(Protocol):
         """The final belief ``[task, class]``."""
 
     # A model may also have `per_task(block, params, local)`: more columns for the table of labels,
-    # such as each task's difficulty, by name.
+    # such as each task's difficulty, by name; and `learned`, like `posterior`, where what workers
+    # are judged by is another belief.
 
     def newcomer(self, stats: Any, params: Any) -> Any:
         """The parameters with one more worker, who is the crowd's average."""
