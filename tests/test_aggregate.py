@@ -18,8 +18,9 @@ METHODS = [method.name for method in quorate.methods()]
 COUNTED = {"init", "worker_prior", "smoothing"}
 EM = [method.name for method in quorate.methods() if set(method.options) >= COUNTED]
 ANY_CLASSES = [m.name for m in quorate.methods() if not m.two_classes_only]
-# The spectral start groups workers by the order in which they appear, and so do first messages.
-ORDERLESS = [name for name in METHODS if name not in ("spectral", "kos")]
+# The spectral start groups workers by the order in which they appear, so do first messages, and
+# which votes are hidden depends on it.
+ORDERLESS = [name for name in METHODS if name not in ("auto", "spectral", "kos")]
 
 VOTES = [
     (f"t{task}", worker, "yes" if said == "1" else "no")
@@ -421,7 +422,7 @@ def test_majority_has_no_start_and_no_history_to_give() -> None:
 
 
 def test_an_unknown_method_is_refused_before_the_votes_are_read() -> None:
-    with pytest.raises(UsageError, match=r"^There is no method 'oracle': the methods are majority"):
+    with pytest.raises(UsageError, match=r"^There is no method 'oracle': the methods are auto"):
         quorate.aggregate("no.csv", "oracle")
 
 

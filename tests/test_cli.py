@@ -69,8 +69,9 @@ def test_what_was_read_and_found_and_how() -> None:
     Path("votes.csv").write_bytes(
         Path("votes.csv").read_bytes() + b"t01,ann,\nt02,,yes\nt01,bob,no\n"
     )
-    result = succeed("aggregate", "votes.csv")
-    summary = strict(succeed("aggregate", "votes.csv", "--json").stdout)
+    method = ("-m", "dawid-skene")
+    result = succeed("aggregate", "votes.csv", *method)
+    summary = strict(succeed("aggregate", "votes.csv", "--json", *method).stdout)
     printed = lines(result.stdout)
     found, how = summary["found"], summary["how"]
     shares = sorted(found["class_shares"].items(), key=lambda item: -item[1])
@@ -127,7 +128,9 @@ def test_the_summary_as_json() -> None:
     assert [worker["worker"] for worker in found["best_workers"]] == best["worker"].to_list()
     worst = expected.workers.sort("high").head(5)
     assert [worker["worker"] for worker in found["worst_workers"]] == worst["worker"].to_list()
-    assert how["method"] == "dawid-skene" and how["converged"] is True
+    assert how["method"] == "auto" and how["converged"] is True
+    assert sum(how["mixture"]["weights"].values()) == pytest.approx(1)
+    assert found["expected_error"]["low"] < found["expected_error"]["high"]
     assert how["iterations"] == expected.iterations
     assert how["objective"] == expected.objective[-1]
     assert how["version"] == quorate.__version__

@@ -40,7 +40,7 @@ def test_repeats_of_the_first_observer_count(votes: Votes) -> None:
 
 
 def test_class_shares_are_those_of_the_paper(votes: Votes) -> None:
-    shares = quorate.aggregate(votes).params.prior
+    shares = quorate.aggregate(votes, "dawid-skene").params.prior
     assert shares.round(2).tolist() == [0.40, 0.42, 0.11, 0.07]
 
 

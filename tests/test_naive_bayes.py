@@ -269,7 +269,7 @@ def test_a_matrix_that_has_no_features_is_said() -> None:
 
 
 def test_a_method_that_makes_no_use_of_features_says_so() -> None:
-    with pytest.raises(UsageError, match="dawid-skene does not learn from features"):
+    with pytest.raises(UsageError, match="auto does not learn from features"):
         quorate.aggregate(VOTES, features=LONG)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from quorate.labels import Codebook, Labels
     from quorate.large import LargeResult
     from quorate.models import (
+        Auto,
         DawidSkene,
         EigenRatio,
         GhoshSVD,
@@ -69,6 +70,7 @@ _HOMES = {
     "Labels": "quorate.labels",
     "LargeResult": "quorate.large",
     "Mace": "quorate.models",
+    "Auto": "quorate.models",
     "Majority": "quorate.models",
     "MaxMargin": "quorate.models",
     "Multilabel": "quorate.multilabel",
@@ -95,6 +97,7 @@ _HOMES = {
 
 __all__ = [
     "Assignment",
+    "Auto",
     "Codebook",
     "Comparison",
     "Crowd",

@@ -27,7 +27,7 @@ from quorate.io import (
     with_features,
 )
 from quorate.large import LargeResult, Scale, aggregate_large
-from quorate.models import METHODS, Ordered, make, method_named
+from quorate.models import METHODS, Ordered, default_method, make, method_named
 from quorate.multilabel import Multilabel, known_answers, questions, read_answer_sets
 from quorate.named import classes_in_order, classes_with, in_codes
 from quorate.named import worker_kinds as kinds_of
@@ -43,11 +43,11 @@ ENGINES = ("threads", "stream", "ray")
 
 @overload
 def aggregate(
-    votes: Any, method: str = ..., *, multilabel: Literal[False] = ..., **options: Any
+    votes: Any, method: str | None = ..., *, multilabel: Literal[False] = ..., **options: Any
 ) -> Result: ...
 @overload
 def aggregate(
-    votes: Any, method: str = ..., *, multilabel: Literal[True], **options: Any
+    votes: Any, method: str | None = ..., *, multilabel: Literal[True], **options: Any
 ) -> Multilabel: ...
 @overload
 def aggregate(
@@ -59,9 +59,10 @@ def aggregate(
 ) -> LargeResult: ...
 def aggregate(
     votes: Any,
-    method: str = "dawid-skene",
+    method: str | None = None,
     *,
     gold: Any = None,
+    min_confidence: float = 0.0,
     ordered: bool | Sequence[Any] = False,
     features: Any = None,
     discount: bool = False,
@@ -93,6 +94,10 @@ def aggregate(
     workers with -1 or NaN where there is no vote. Columns are task, worker and label unless
     `task_column`, `worker_column` and `label_column` say otherwise. A worker's repeated answers to
     a task all count, or only the first or last with `repeats`. Cells in `missing` are missing.
+
+    `method` is one that `quorate.methods()` names; by default ``"auto"``, which weighs a few models
+    by how well they foretell votes, or, given options that only Dawid-Skene has, that. Answers
+    whose confidence is below `min_confidence` are left out: the label is null.
 
     `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
     `ordered` says that classes have an order: True for that in which they sort, or a list of them.
@@ -137,6 +142,11 @@ def aggregate(
         raise UsageError("repeats cannot be told from several right answers: leave it at count.")
     if ordered is not False and multilabel:
         raise UsageError("ordered is for one right answer: options of several have no order.")
+    method = default_method(options) if method is None else method
+    if not 0 <= min_confidence <= 1:
+        raise UsageError(f"min_confidence is a probability, not {min_confidence}.")
+    if min_confidence and multilabel:
+        raise UsageError("min_confidence is for one right answer: leave it out.")
     if discount and not method_named(method).weighs_votes:
         able = ", ".join(name for name in METHODS if METHODS[name].weighs_votes)
         raise UsageError(f"{method} cannot discount votes: {able} can.")
@@ -158,7 +168,14 @@ def aggregate(
         source = Source(str(votes), columns, format, missing, repeats)
         scale = Scale(engine, memory, store, address, resume, threads, tables, places or {}, stage)
         return aggregate_large(
-            source, method, options, scale, gold=gold, ordered=ordered, progress=progress
+            source,
+            method,
+            options,
+            scale,
+            gold=gold,
+            ordered=ordered,
+            min_confidence=min_confidence,
+            progress=progress,
         )
     if "feature_weight" not in method_named(method).options and features is not None:
         raise UsageError(f"{method} does not learn from features: naive-bayes does.")
@@ -219,6 +236,7 @@ def aggregate(
         kind=read.kind,
         read=read.report,
         notes=tuple(notes),
+        min_confidence=min_confidence,
         per_worker=per_worker,
     )
 

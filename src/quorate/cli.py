@@ -181,6 +181,11 @@ def method_options(command: Command) -> Command:
                 metavar="MEAN,SD",
                 help="Normal prior of GLAD's log easiness. [default: 1,1]",
             ),
+            click.option(
+                "--temperature",
+                type=float,
+                help="By how much auto divides its log-odds. [default: 1.5, or by gold]",
+            ),
             click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
             click.option(
@@ -214,7 +219,9 @@ def method_options(command: Command) -> Command:
 @main.command()
 @click.argument("votes")
 @click.option(
-    "-m", "--method", default="dawid-skene", show_default=True, help="See `quorate methods`."
+    "-m",
+    "--method",
+    help="See `quorate methods`. [default: auto; dawid-skene with options that only it has]",
 )
 @click.option("-o", "--output", metavar="FILE", help="Where the labels go; - is standard output.")
 @click.option("--workers", metavar="FILE", help="Where the workers' qualities go.")
@@ -222,6 +229,11 @@ def method_options(command: Command) -> Command:
 @click.option("--confusion", metavar="FILE", help="Where the workers' confusion matrices go.")
 @click.option("--save", metavar="FILE.quorate", help="Keep the whole result, for `quorate.load`.")
 @click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
+@click.option(
+    "--min-confidence",
+    type=float,
+    help="Leave answers of a lower confidence undecided: no label. [default: 0]",
+)
 @click.option("--ordered", is_flag=True, help="The classes have an order: that in which they sort.")
 @click.option("--class-order", metavar="LOW,...,HIGH", help="The classes have this order.")
 @click.option(
@@ -265,7 +277,7 @@ def method_options(command: Command) -> Command:
 @reading_options
 def aggregate(
     votes: str,
-    method: str,
+    method: str | None,
     output: str | None,
     workers: str | None,
     posterior: str | None,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from quorate import metrics
+from quorate import kernels, metrics
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError, require_number
 from quorate.fit import fit
@@ -30,10 +30,10 @@ from quorate.labels import Labels
 from quorate.model import Model
 from quorate.models import METHODS, Majority, make, method_named
 
-CROWD = 2.0  # pseudo-counts of the crowd's pooled matrix in each row of a worker's
 TICK = 0.5  # seconds between calls of `progress`
 
 Progress = Callable[[int, int, str], None]
+Reliability = list[dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,10 @@ class Score:
 
     `error` is the share of wrong answers where they are known (ties shared), with its 95 %
     bootstrap interval over tasks, and `p_value` that of the exact McNemar test against the majority
-    vote. `predictive` is the mean log-likelihood of the hidden votes, and `gain` how much more that
-    is than the majority vote's, with its 95 % interval. A method that does not apply to these votes
-    says why in `reason`.
+    vote; `calibration` is how far confidences are from the share of right answers. `predictive` is
+    the mean log-likelihood of the hidden votes, and `gain` how much more that is than the majority
+    vote's, with its 95 % interval. A method that does not apply to these votes says why in
+    `reason`.
     """
 
     method: str
@@ -52,6 +53,7 @@ class Score:
     error_low: float | None = None
     error_high: float | None = None
     p_value: float | None = None
+    calibration: float | None = None
     predictive: float | None = None
     gain: float | None = None
     gain_low: float | None = None
@@ -65,7 +67,8 @@ class Score:
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """`scores` in the order of the methods; ``agreement[i, j]`` is the share of the tasks that the
-    i-th and the j-th of the methods that apply (`compared`) give the same answer."""
+    i-th and the j-th of the methods that apply (`compared`) give the same answer; `reliability`,
+    where answers are known, how often each method is right by how sure it is."""
 
     scores: tuple[Score, ...]
     agreement: Floats
@@ -74,6 +77,7 @@ class Comparison:
     hidden_votes: int
     kind: Kind = Kind()
     notes: tuple[str, ...] = ()
+    reliability: Mapping[str, Reliability] = field(default_factory=dict)
 
     @property
     def compared(self) -> list[str]:
@@ -104,6 +108,7 @@ class Comparison:
             "scores": [asdict(score) for score in self.scores],
             "compared": self.compared,
             "agreement": self.agreement.tolist(),
+            "reliability": dict(self.reliability),
             "notes": list(self.notes),
         }
 
@@ -153,6 +158,11 @@ def compare(
         hidden_votes=0 if judge.hidden is None else len(judge.hidden.task),
         kind=read.kind,
         notes=tuple(notes),
+        reliability={
+            outcome.score.method: outcome.reliability
+            for outcome in outcomes
+            if outcome.reliability is not None
+        },
     )
 
 
@@ -181,6 +191,7 @@ class Hidden(NamedTuple):
 class Outcome(NamedTuple):
     score: Score
     answers: Codes | None
+    reliability: Reliability | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +217,10 @@ class Judge:
                 seconds=result.seconds,
             )
             score = self._by_truth(score, result.posterior)
+            reliability = self._reliability(result.posterior)
             answers = result.answers
             del result
-            return Outcome(self._by_hidden_votes(score, make, engine), answers)
+            return Outcome(self._by_hidden_votes(score, make, engine), answers, reliability)
         except QuorateError as error:
             return Outcome(Score(name, reason=str(error)), None)
 
@@ -223,7 +235,13 @@ class Judge:
             error_low=low,
             error_high=high,
             p_value=mcnemar(right, self.majority_right),
+            calibration=metrics.calibration_error(posterior[self.known], self.truth),
         )
+
+    def _reliability(self, posterior: Floats) -> Reliability | None:
+        if self.known is None or self.truth is None:
+            return None
+        return metrics.reliability(posterior[self.known], self.truth)
 
     def _by_hidden_votes(self, score: Score, make: Callable[[], Model], engine: Threads) -> Score:
         if self.hidden is None or self.majority_likelihood is None:
@@ -323,14 +341,7 @@ def hide(labels: Labels, share: float, seed: int) -> Hidden | None:
     at = labels.indptr[task] + (random.random(n_hidden) * count[task]).astype(np.int64)
     left = np.ones(labels.n_labels, dtype=bool)
     left[at] = False
-    before = np.concatenate([[0], left.cumsum()])
-    rest = replace(
-        labels,
-        indptr=before[labels.indptr].astype(labels.indptr.dtype),
-        worker=labels.worker[left],
-        label=labels.label[left],
-    )
-    return Hidden(task, labels.worker[at], labels.label[at], rest)
+    return Hidden(task, labels.worker[at], labels.label[at], labels.only(left))
 
 
 class Counts(NamedTuple):
@@ -349,12 +360,9 @@ def log_likelihood(hidden: Hidden, posterior: Floats, engine: Threads) -> Floats
 
     blocks = list(left.blocks())
     counts = engine.sweep(count, blocks, None, [None] * len(blocks)).table
-    by_label: Floats = counts.reshape(left.n_workers, left.n_classes, left.n_classes)
-    pooled = by_label.sum(axis=0) + 1 / left.n_classes
-    pooled /= pooled.sum(axis=0)
-    said = by_label[hidden.worker, hidden.label] + CROWD * pooled[hidden.label]
-    met = by_label.sum(axis=1)[hidden.worker] + CROWD
-    probability: Floats = (posterior[hidden.task] * said / met).sum(axis=1)
+    table = kernels.drawn_to_crowd(counts)
+    likely = table[hidden.worker * left.n_classes + hidden.label]
+    probability: Floats = (posterior[hidden.task] * likely).sum(axis=1)
     return np.log(np.maximum(probability, 1e-300))
 
 

@@ -110,7 +110,7 @@ def climb(
     params, steps = found.params, list(found.steps)
     while True:
         stats = engine.sweep(model.sweep, params)
-        if params is not None:
+        if params is not None and not rehearsing(params):
             steps.append(model.progress(stats, params))
             if progress:
                 progress(steps, model)
@@ -122,12 +122,20 @@ def climb(
             keep(Found(params, None, tuple(steps)))
 
 
+def rehearsing(params: Any) -> bool:
+    """Whether a model, or one that it is made of, is still finding out how to fit."""
+    if type(params) is tuple:
+        return any(map(rehearsing, params))
+    return getattr(params, "rehearsing", False)
+
+
 @dataclass(frozen=True, eq=False)
 class Conclude:
     """The last sweep, for the answers and not for the parameters; `keep` takes those of a block."""
 
     model: Model
     keep: Keep
+    min_confidence: float = 0.0
 
     def __call__(self, block: Labels, params: Any, state: Any) -> tuple[Any, Tally]:
         model = self.model
@@ -135,7 +143,9 @@ class Conclude:
         answers = kernels.choose(posterior, model.ties, model.seed, block.first_task)
         more = model.per_task(block, params, state) if hasattr(model, "per_task") else {}
         self.keep(block, posterior, answers, more)
-        return state, Tally(block.agreement(posterior), Overview.of(posterior, answers))
+        overview = Overview.of(posterior, answers, self.min_confidence)
+        learned = model.learned(block, params, state) if hasattr(model, "learned") else posterior
+        return state, Tally(block.agreement(learned), overview)
 
 
 class Concluded(NamedTuple):

@@ -77,25 +77,10 @@ def weighed(model: Any, labels: Labels, engine: Threads, notes: list[str]) -> An
 def folds(labels: Labels, seed: int, n_folds: int = FOLDS) -> Iterator[tuple[Labels, Labels]]:
     """The votes in so many parts by lots, each once as those that are hidden: (kept, hidden).
     A worker's repeated answers to a task are in the same part."""
-    task = np.repeat(np.arange(labels.n_tasks), np.diff(labels.indptr))
-    lots = kernels.task_lots(task * labels.n_workers + labels.worker, 1, seed)[:, 0]
-    part = (lots * n_folds).astype(np.int8)
+    part = labels.parts(n_folds, seed)
     for fold in range(n_folds):
         hidden = part == fold
-        yield tuple(  # type: ignore[misc]
-            Labels.from_codes(
-                task[some],
-                labels.worker[some],
-                labels.label[some],
-                n_tasks=labels.n_tasks,
-                n_workers=labels.n_workers,
-                n_classes=labels.n_classes,
-                gold=labels.gold,
-                features=labels.features,
-                weight=None if labels.weight is None else labels.weight[some],
-            )
-            for some in (~hidden, hidden)
-        )
+        yield labels.only(~hidden), labels.only(hidden)
 
 
 def foretell(result: Result, hidden: Labels) -> float:

@@ -272,6 +272,40 @@ def weighted_log(weight: Floats | float, values: Floats) -> float:
     return float(np.sum(weight * log_or(values, 0.0)))
 
 
+def temper(belief: Floats, temperature: float) -> Floats:
+    """The belief ``[task, class]`` with its log-odds divided by the temperature.
+
+    Examples:
+        >>> temper(np.array([[0.8, 0.2], [1.0, 0.0]]), 2).round(3)
+        array([[0.667, 0.333],
+               [1.   , 0.   ]])
+    """
+    if temperature == 1:
+        return belief
+    tempered: Floats = (belief / row_max(belief)[:, None]) ** (1 / temperature)
+    total = tempered[:, 0].copy()
+    for column in tempered.T[1:]:
+        total += column
+    tempered /= total[:, None]
+    return tempered
+
+
+CROWD = 2.0  # pseudo-counts of the crowd's pooled matrix in each row of a worker's
+
+
+def drawn_to_crowd(counts: Floats) -> Floats:
+    """How likely each label is of each worker ``[worker * n_classes + label, truth]``, from such a
+    table of counts, each worker's drawn towards the crowd's: nothing is ruled out."""
+    n_classes = counts.shape[1]
+    by_label = counts.reshape(-1, n_classes, n_classes)
+    pooled = by_label.sum(axis=0) + 1 / n_classes
+    pooled /= pooled.sum(axis=0)
+    drawn: Floats = by_label + CROWD * pooled
+    drawn /= by_label.sum(axis=1, keepdims=True) + CROWD
+    table: Floats = drawn.reshape(counts.shape)
+    return table
+
+
 def mean_log(concentration: Floats, axis: int = -1) -> Floats:
     """The expected logarithm of shares that have a Dirichlet distribution along the axis."""
     from scipy.special import digamma  # slow to import, and for few models

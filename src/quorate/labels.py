@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,14 +142,26 @@ class Labels:
         kept[self.repeats()] = False
         return self.only(kept)
 
-    def only(self, kept: NDArray[np.bool_]) -> Labels:
-        """Some of the labels, of the same tasks and workers."""
+    def only(self, kept: NDArray[np.bool_], **changes: Any) -> Labels:
+        """Some of the labels, of the same tasks, workers and classes.
+
+        Examples:
+            >>> labels = Labels.from_codes(task=[0, 0, 1], worker=[0, 1, 0], label=[1, 0, 1])
+            >>> labels.only(np.array([True, False, True])).indptr
+            array([0, 1, 2], dtype=int32)
+        """
         before = np.concatenate([[0], kept.cumsum()])
         indptr = before[self.indptr].astype(self.indptr.dtype)
         weight = None if self.weight is None else self.weight[kept]
-        return replace(
-            self, indptr=indptr, worker=self.worker[kept], label=self.label[kept], weight=weight
-        )
+        of_each = {"worker": self.worker[kept], "label": self.label[kept], "weight": weight}
+        return replace(self, indptr=indptr, **{**of_each, **changes})
+
+    def parts(self, n_parts: int, seed: int) -> NDArray[np.int8]:
+        """Which of so many parts each label falls into by lots, which depend on the seed, the task
+        and the worker only: a worker's repeated answers to a task are in the same part."""
+        task = self.first_task + np.repeat(np.arange(self.n_tasks), self.n_said)
+        lots = kernels.task_lots(task * self.n_workers + self.worker, 1, seed)[:, 0]
+        return (lots * n_parts).astype(np.int8)
 
     def repeats(self) -> NDArray[np.integer]:
         """Which labels a worker gave to a task that the same worker had labelled before."""

@@ -36,7 +36,7 @@ from quorate.labels import BLOCK_SIZE, Codebook, Labels
 from quorate.model import Model, Step
 from quorate.models import Ordered, make, method_named
 from quorate.named import classes_in_order, classes_with, in_codes
-from quorate.result import Fitted, Overview, answer_table, belief_table
+from quorate.result import Fitted, Overview, answer_table, belief_table, only_sure
 from quorate.store import Sizes, Source, Store, StoredBlocks, StoredStates, fill, in_bytes
 from quorate.store.filling import Each, Stage
 from quorate.store.shuffle import block_place, save
@@ -101,6 +101,7 @@ class PutTables:
     store: Store
     classes: pl.Series
     places: Mapping[str, Path]
+    min_confidence: float = 0.0
 
     def __call__(
         self, block: Labels, posterior: Floats, answers: Codes, more: Mapping[str, Floats]
@@ -108,7 +109,8 @@ class PutTables:
         tasks = self.store.tasks(block.first_task)
         if "labels" in self.places:
             confidence = posterior[np.arange(len(answers)), answers]
-            self._put("labels", block, answer_table(tasks, self.classes, answers, confidence, more))
+            frame = answer_table(tasks, self.classes, answers, confidence, more)
+            self._put("labels", block, only_sure(frame, self.min_confidence))
         if "posterior" in self.places:
             self._put("posterior", block, belief_table(tasks, self.classes, posterior))
 
@@ -144,6 +146,7 @@ def aggregate_large(
     *,
     gold: Any = None,
     ordered: bool | Sequence[Any] = False,
+    min_confidence: float = 0.0,
     progress: Progress | None = None,
 ) -> LargeResult:
     """Like `aggregate`, of files that need not fit in memory."""
@@ -152,7 +155,9 @@ def aggregate_large(
     if workforce.n_processes > 1 and "://" not in source.path:
         source = replace(source, path=str(Path(source.path).absolute()))
     try:
-        return _aggregate(source, method, options, scale, workforce, gold, ordered, progress)
+        return _aggregate(
+            source, method, options, scale, workforce, gold, ordered, min_confidence, progress
+        )
     finally:
         workforce.leave()
 
@@ -165,6 +170,7 @@ def _aggregate(
     workforce: _Workforce,
     gold: Any,
     ordered: bool | Sequence[Any],
+    min_confidence: float,
     progress: Progress | None,
 ) -> LargeResult:
     began = time.perf_counter()
@@ -185,7 +191,8 @@ def _aggregate(
     places = {name: scale.places.get(name, root / f"{name}.parquet") for name in scale.tables}
     for place in places.values():
         _emptied(place)
-    tally = engine.sweep(Conclude(model, PutTables(votes, book.classes, places)), found.params)
+    put = PutTables(votes, book.classes, places, min_confidence)
+    tally = engine.sweep(Conclude(model, put, min_confidence), found.params)
     room = workforce.memory / 2 / (workforce.n_threads + 2)
     if workforce.n_processes > 1:  # who are gone when somebody asks
         room = 0.0
@@ -205,6 +212,7 @@ def _aggregate(
         method=method,
         read=votes.report,
         notes=(*notes, note) if note else tuple(notes),
+        min_confidence=min_confidence,
         places=places,
         _engine=engine,
         _room=room,

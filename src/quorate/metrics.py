@@ -40,6 +40,46 @@ def right_shares(posterior: Floats, truth: NDArray[np.integer]) -> Floats:
     return np.where(found, right, 0.0)
 
 
+def reliability(
+    posterior: Floats, truth: NDArray[np.integer], bins: int = 10
+) -> list[dict[str, float]]:
+    """How often answers are right by how sure they are: for each range of confidence that has any,
+    its bounds, the number of tasks, their mean confidence and the share of right answers.
+
+    Examples:
+        >>> belief = np.array([[0.9, 0.1], [0.1, 0.9], [0.6, 0.4]])
+        >>> [(row["tasks"], row["right"]) for row in reliability(belief, np.array([0, 0, 0]))]
+        [(1, 1.0), (2, 0.5)]
+    """
+    known = np.flatnonzero(truth >= 0)
+    right = right_shares(posterior[known], truth[known])
+    confidence = kernels.row_max(posterior[known])
+    at = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    return [
+        {
+            "low": i / bins,
+            "high": (i + 1) / bins,
+            "tasks": int((at == i).sum()),
+            "confidence": float(confidence[at == i].mean()),
+            "right": float(right[at == i].mean()),
+        }
+        for i in np.unique(at).tolist()
+    ]
+
+
+def calibration_error(posterior: Floats, truth: NDArray[np.integer], bins: int = 10) -> float:
+    """The expected calibration error: how far confidence is from the share of right answers, on
+    average over tasks, in ranges of confidence of the same width.
+
+    Examples:
+        >>> calibration_error(np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([0, 0]))
+        0.4
+    """
+    rows = reliability(posterior, truth, bins)
+    apart = sum(row["tasks"] * abs(row["confidence"] - row["right"]) for row in rows)
+    return float(apart / max(sum(row["tasks"] for row in rows), 1))
+
+
 def wilson_interval(
     successes: Floats, trials: Floats, z: float = 1.959964
 ) -> tuple[Floats, Floats]:

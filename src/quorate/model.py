@@ -64,8 +64,9 @@ class Model(Protocol):
         """The final belief ``[task, class]``."""
 
     # A model may also have `per_task(block, params, local)`: more columns for the table of labels,
-    # such as each task's difficulty, by name. A model whose belief is a product of a factor for
-    # each vote may have `log_joint(block, params, **per_task)`: by it labels are explained.
+    # such as each task's difficulty, by name; and `learned`, like `posterior`, where what workers
+    # are judged by is another belief. A model whose belief is a product of a factor for each vote
+    # may have `log_joint(block, params, **per_task)`: by it labels are explained.
 
     def newcomer(self, stats: Any, params: Any) -> Any:
         """The parameters with one more worker, who is the crowd's average."""

@@ -41,22 +41,51 @@ NEAR_TIE = 0.1  # the lead of the best class over the second
 
 class Overview(NamedTuple):
     """Of the answers of some tasks; those of more tasks add: how many tasks there are, how many
-    have each class for an answer, the sum of the confidences, and how many are nearly tied."""
+    have each class for an answer, the sum of the confidences, how many are nearly tied, and how
+    many are left undecided, their confidence being too low."""
 
     tasks: int
     answered: Floats
     confidence: float
     near_ties: int
+    undecided: int = 0
 
     @classmethod
-    def of(cls, posterior: Floats, answers: Codes) -> Overview:
+    def of(cls, posterior: Floats, answers: Codes, min_confidence: float = 0.0) -> Overview:
         tasks, n_classes = posterior.shape
         confidence = posterior[np.arange(tasks), answers]
         others = posterior.copy()
         others[np.arange(tasks), answers] = -np.inf
         near_ties = int((confidence - kernels.row_max(others) < NEAR_TIE).sum())
         answered = np.bincount(answers, minlength=n_classes).astype(np.float64)
-        return cls(tasks, answered, float(confidence.sum()), near_ties)
+        undecided = int((confidence < min_confidence).sum())
+        return cls(tasks, answered, float(confidence.sum()), near_ties, undecided)
+
+
+class ExpectedError(NamedTuple):
+    """The share of wrong answers that is to be expected, and its 90 % interval."""
+
+    error: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, overview: Overview, off_by: float) -> ExpectedError:
+        """What the confidences say, as far as such confidences are to be trusted: their log-odds
+        are off by so much, and the tasks are a sample.
+
+        Examples:
+            >>> overview = Overview(1000, np.array([600.0, 400.0]), 900.0, 0)
+            >>> [round(share, 3) for share in ExpectedError.of(overview, 0.5)]
+            [0.1, 0.046, 0.204]
+        """
+        tasks = max(overview.tasks, 1)
+        error = float(np.clip(1 - overview.confidence / tasks, 0.0, 1.0))
+        share = (error * tasks + 0.5) / (tasks + 1)
+        log_odds = np.log(share / (1 - share))
+        half = 1.644854 * np.sqrt(off_by**2 + 1 / ((tasks + 1) * share * (1 - share)))
+        low, high = 1 / (1 + np.exp(-(log_odds + half * np.array([-1, 1]))))
+        return cls(error, float(min(low, error)), float(max(high, error)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,6 +105,7 @@ class Fitted:
     kind: Kind = Kind()
     read: ReadReport | None = None
     notes: tuple[str, ...] = ()
+    min_confidence: float = 0.0
     per_worker: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     found_spread: Spread | None = field(default=None, repr=False)
 
@@ -83,6 +113,15 @@ class Fitted:
     def spread(self) -> Spread | None:
         """What the workers' intervals are made of, where there were votes to find it from."""
         return self.found_spread
+
+    @property
+    def expected_error(self) -> ExpectedError | None:
+        """How many answers are likely to be wrong, with a 90 % interval; None from a method whose
+        confidences are not calibrated. An error that the whole crowd shares does not show in its
+        votes, and is not in here."""
+        off_by = getattr(getattr(self.model, "model", self.model), "off_by", None)
+        overview: Overview = self.overview  # type: ignore[attr-defined]
+        return None if off_by is None else ExpectedError.of(overview, off_by)
 
     @property
     def workers(self) -> Any:
@@ -224,12 +263,13 @@ class Result(Fitted):
 
     @property
     def overview(self) -> Overview:
-        return Overview.of(self.posterior, self.answers)
+        return Overview.of(self.posterior, self.answers, self.min_confidence)
 
     @cached_property
     def labels_frame(self) -> pl.DataFrame:
         book = self.codebook
-        return answer_table(book.tasks, book.classes, self.answers, self.confidence, self.per_task)
+        frame = answer_table(book.tasks, book.classes, self.answers, self.confidence, self.per_task)
+        return only_sure(frame, self.min_confidence)
 
     @cached_property
     def posterior_frame(self) -> pl.DataFrame:
@@ -356,6 +396,7 @@ class Result(Fitted):
             "read": None if self.read is None else asdict(self.read),
             "notes": self.notes,
             "per_worker": {name: list(of) for name, of in self.per_worker.items()},
+            "min_confidence": self.min_confidence,
         }
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for part, value in parts.items():
@@ -409,6 +450,14 @@ def answer_table(
     return pl.DataFrame(
         columns + [pl.Series(name, values) for name, values in (more or {}).items()]
     )
+
+
+def only_sure(frame: pl.DataFrame, min_confidence: float) -> pl.DataFrame:
+    """The table of labels, without those whose confidence is lower."""
+    if not min_confidence:
+        return frame
+    sure = pl.when(pl.col("confidence") >= min_confidence).then(pl.col("label"))
+    return frame.with_columns(sure.alias("label"))
 
 
 def belief_table(tasks: pl.Series, classes: pl.Series, posterior: Floats) -> pl.DataFrame:
@@ -486,6 +535,7 @@ def _read(archive: zipfile.ZipFile) -> Result:
         read=None if about["read"] is None else ReadReport(**about["read"]),
         notes=tuple(about["notes"]),
         per_worker=about.get("per_worker", {}),
+        min_confidence=about.get("min_confidence", 0.0),
         per_task=get(about["per_task"]),
         found_spread=_as(Spread, get(about["spread"])) if about.get("spread") else None,
         found_confusion=get(about.get("confusion")),

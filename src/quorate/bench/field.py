@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate import datasets
+from quorate.bench import weighing
 from quorate.bench.experiment import Cell, Claim, Experiment, Plan, Report, Table
 from quorate.bench.judging import Known, fitted, known, percent_wrong
 from quorate.kernels import Floats
@@ -50,6 +51,7 @@ def cells(plan: Plan) -> list[Cell]:
         for name in sets
         for method in OURS
     ]
+    ours += weighing.cells(plan, sets)
     if find_spec("crowdkit") is None or plan.quick:
         return ours
     peers = [
@@ -149,10 +151,11 @@ def report(plan: Plan, found: Mapping[str, Any]) -> Report:
         _table("seconds", "Time of the fit on one thread, seconds", 4, columns, sets, found),
         _table("megabytes", "Memory beyond the votes, megabytes", 2, columns, sets, found),
     ]
+    weighed = weighing.report(found, tables[0].rows)
     return Report(
-        tables=[*tables, *_races(sets, found)],
-        claims=_claims(tables[0], found),
-        remarks=_remarks(found),
+        tables=[*tables, *_races(sets, found), *weighed.tables],
+        claims=[*_claims(tables[0], found), *weighed.claims],
+        remarks=[*_remarks(found), *weighed.remarks],
     )
 
 

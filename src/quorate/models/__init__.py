@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from quorate.errors import UsageError
 from quorate.model import STARTS, Model, Start
 from quorate.models import spectral
+from quorate.models.auto import Auto
 from quorate.models.dawid_skene import DawidSkene
 from quorate.models.eigen_ratio import EigenRatio
 from quorate.models.glad import Glad
@@ -27,6 +28,7 @@ from quorate.models.weighted_vote import WeightedVote
 __all__ = [
     "METHODS",
     "MODELS",
+    "Auto",
     "DawidSkene",
     "EigenRatio",
     "GhoshSVD",
@@ -42,6 +44,7 @@ __all__ = [
     "Ordered",
     "RankOne",
     "WeightedVote",
+    "default_method",
     "make",
     "method_named",
     "methods",
@@ -117,6 +120,13 @@ _ADAPTIVE = "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
+        Method(
+            "auto",
+            "The vote, Dawid-Skene and MACE, weighed by the votes each foretells; the default.",
+            "-",
+            Auto,
+            {},
+        ),
         Method("majority", "The class most workers named.", "-", Majority, {}),
         Method(
             "dawid-skene",
@@ -235,6 +245,17 @@ def method_named(name: str) -> Method:
     return METHODS[name]
 
 
+def default_method(options: Iterable[str]) -> str:
+    """Auto; but Dawid-Skene when it is told what only that can be told, such as workers' histories.
+
+    Examples:
+        >>> default_method(["seed"]), default_method(["worker_prior"])
+        ('auto', 'dawid-skene')
+    """
+    rich, plain = (set(METHODS[name].options) for name in ("dawid-skene", "auto"))
+    return "dawid-skene" if (rich - plain) & set(options) else "auto"
+
+
 def make(name: str, **options: Any) -> Model:
     """The model of that name, with options in codes.
 
@@ -257,6 +278,6 @@ def methods() -> list[Method]:
 
     Examples:
         >>> methods()[0].name
-        'majority'
+        'auto'
     """
     return list(METHODS.values())

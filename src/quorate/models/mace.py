@@ -24,6 +24,7 @@ from quorate.model import EM, Params, Stats, Step, dense
 
 LEAST_PSEUDO_COUNT = 1e-6
 SURE_AS = 100.0  # an `init` counts as so many labels
+FEW_CLASSES = 8  # so few that a column for each truth is faster than going label by label
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,10 @@ class Mace(EM):
     # E-step: the sum over who spams where.
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
+        if block.n_classes <= FEW_CLASSES:
+            joint = block.pairs.gather(_by_truth(params.skill, block.n_classes))
+            joint += params.log_prior
+            return joint
         wrong, right = block.said.gather(params.skill).T
         votes = kernels.weighted_votes(block.indptr, block.label, right - wrong, block.n_classes)
         votes += kernels.task_sums(block.indptr, wrong)[:, None]
@@ -74,14 +79,17 @@ class Mace(EM):
         return votes
 
     def count(self, block: Labels, posterior: Floats) -> Floats | Rows:
-        """How often each worker's each label is right, and how often wrong."""
+        """How often each worker's each label is right, and how often wrong; with few classes, of
+        which truth each was said, which takes less time to count."""
+        if block.n_classes <= FEW_CLASSES:
+            return block.pairs.scatter(posterior)
         belief = kernels.belief_in_labels(block.indptr, block.label, posterior)
         return block.said.scatter(np.stack([belief, 1 - belief], axis=1))
 
     # M-step: the posteriors of competence and strategy.
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
-        counts = dense(stats.counts)
+        counts = _right_or_wrong(stats)
         if self.worker_prior is not None:
             counts = counts + _right_and_wrong(self.worker_prior)
         right, wrong = counts.T
@@ -156,7 +164,7 @@ class Mace(EM):
     def history(self, stats: Stats, params: Params) -> Floats:
         """Wrong labels are spread over the truths that they may have had by the classes' shares."""
         n_classes = len(params.log_prior)
-        right, wrong = dense(stats.counts).reshape(-1, n_classes, 2).transpose(2, 0, 1)
+        right, wrong = _right_or_wrong(stats).reshape(-1, n_classes, 2).transpose(2, 0, 1)
         others = params.prior[:, None] * (1 - np.eye(n_classes))  # [truth, label]
         others /= np.maximum(others.sum(axis=0), np.finfo(float).tiny)
         counts: Floats = right[:, None, :] * np.eye(n_classes) + wrong[:, None, :] * others
@@ -165,6 +173,24 @@ class Mace(EM):
     def pool(self, counts: Floats) -> Floats:
         pooled: Floats = counts.sum(axis=0, keepdims=True)
         return pooled
+
+
+def _by_truth(skill: Floats, n_classes: int) -> Floats:
+    """The weights in a column for each truth: that of a right label, or of a wrong one."""
+    wrong, right = skill.reshape(-1, n_classes, 2).transpose(2, 0, 1)[..., None]
+    table: Floats = np.where(np.eye(n_classes, dtype=bool), right, wrong)
+    return table.reshape(-1, n_classes)
+
+
+def _right_or_wrong(stats: Stats) -> Floats:
+    """For each (worker, label), how often it was right and how often wrong."""
+    counts: Floats = dense(stats.counts)
+    n_classes = len(stats.classes)
+    if n_classes > FEW_CLASSES:
+        return counts
+    by_label = counts.reshape(-1, n_classes, n_classes)
+    right = np.einsum("wll->wl", by_label)
+    return np.stack([right.ravel(), (by_label.sum(axis=2) - right).ravel()], axis=1)
 
 
 def _right_and_wrong(counts: Floats) -> Floats:

@@ -18,6 +18,9 @@ def show_comparison(comparison: dict[str, Any], console: Console) -> None:
     console.print()
     if scores:
         console.print(_scores(comparison, _ranked(scores)))
+    if comparison["reliability"] and scores:
+        console.print()
+        console.print(_reliability(comparison, _ranked(scores)[0]["method"]))
     if len(scores) > 1:
         console.print()
         console.print(_agreement(comparison))
@@ -55,7 +58,7 @@ def _scores(comparison: dict[str, Any], scores: list[dict[str, Any]]) -> Table:
     if comparison["hidden_votes"]:
         columns = ["hidden", "gain", *columns]
     if comparison["gold_tasks"]:
-        columns = ["error", "95 %", "p", *columns]
+        columns = ["error", "95 %", "p", "ece", *columns]
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     for score in scores:
@@ -74,11 +77,25 @@ def _cells(score: dict[str, Any]) -> dict[str, str]:
         cells["error"] = f"{score['error']:.1%}"
         cells["95 %"] = f"{100 * score['error_low']:.1f}-{100 * score['error_high']:.1f}"
         cells["p"] = f"{score['p_value']:.2g}" if score["p_value"] >= 1e-4 else "<1e-4"
+        cells["ece"] = f"{score['calibration']:.3f}"
     if score["predictive"] is not None:
         cells["hidden"] = f"{score['predictive']:.4f}"
         half = score["gain_high"] - score["gain"]
         cells["gain"] = f"{score['gain']:+.3f} ±{half:.3f}"
     return cells
+
+
+def _reliability(comparison: dict[str, Any], method: str) -> Group:
+    """How often the answers of a method are right, by how sure it is."""
+    title = f"How often {method} is right, by its confidence"
+    table = Table(box=None, pad_edge=False)
+    for column in ("confidence", "mean", "right", "tasks"):
+        table.add_column(column, justify="right")
+    for row in comparison["reliability"][method]:
+        bounds = f"{row['low']:.1f}-{row['high']:.1f}"
+        shares = (f"{row['confidence']:.3f}", f"{row['right']:.3f}")
+        table.add_row(bounds, *shares, f"{row['tasks']:,}")
+    return Group(Text(title, style="bold italic"), table)
 
 
 def _agreement(comparison: dict[str, Any]) -> Group:

@@ -54,9 +54,31 @@ def _found(result: Result | Multilabel) -> dict[str, Any]:
             str(name): float(share) for name, share in zip(result.classes, shares, strict=True)
         },
         "mean_confidence": overview.confidence / max(overview.tasks, 1),
+        "expected_error": _expected_error(result),
         "near_ties": overview.near_ties,
+        "undecided": overview.undecided,
         "best_workers": _workers(result, by="low", descending=True),
         "worst_workers": _workers(result, by="high", descending=False),
+    }
+
+
+def _expected_error(result: Result | Multilabel) -> dict[str, float] | None:
+    expected = None if isinstance(result, Multilabel) else result.expected_error
+    return None if expected is None else expected._asdict()
+
+
+def _mixture(result: Result | Multilabel) -> dict[str, Any] | None:
+    """Of a model that mixes others: their weights, and on how many tasks their answers differ."""
+    if isinstance(result, Multilabel) or not hasattr(result.model, "weights_of"):
+        return None
+    model: Any = result.model
+    return {
+        "weights": model.weights_of(result.params),
+        "why": model.why(result.params),
+        "vote_worth": model.vote_worth(result.params),
+        "temperature": result.params.temperature,
+        "hidden_votes": result.params.hidden,
+        "tasks_that_differ": result.stats.differ,
     }
 
 
@@ -77,6 +99,7 @@ def _name(name: Any) -> Any:
 def _how(result: Result | Multilabel) -> dict[str, Any]:
     return {
         "method": result.method,
+        "mixture": _mixture(result),
         "iterations": result.iterations,
         "converged": result.converged,
         "objective": _finite(result.objective[-1]),

@@ -63,11 +63,16 @@ def _found(found: dict[str, Any]) -> list[tuple[str, str]]:
     shown = ", ".join(f"{named(name)} {share:.1%}" for name, share in shares[:SHOWN_CLASSES])
     if len(shares) > SHOWN_CLASSES:
         shown += f", and {len(shares) - SHOWN_CLASSES} more"
-    return [
-        ("class shares", shown),
-        ("mean confidence", f"{found['mean_confidence']:.3f}"),
-        ("tasks near a tie", f"{found['near_ties']:,}"),
-    ]
+    facts = [("class shares", shown), ("mean confidence", f"{found['mean_confidence']:.3f}")]
+    if found["expected_error"] is not None:
+        error, low, high = found["expected_error"].values()
+        facts.append(
+            ("expected error", f"{error:.1%} (90 % interval {low:.1%} to {high:.1%})"),
+        )
+    facts.append(("tasks near a tie", f"{found['near_ties']:,}"))
+    if found["undecided"]:
+        facts.append(("undecided", f"{found['undecided']:,}"))
+    return facts
 
 
 def _workers(found: dict[str, Any]) -> Table:
@@ -94,6 +99,11 @@ def _workers(found: dict[str, Any]) -> Table:
 def _how(how: dict[str, Any]) -> list[tuple[str, str]]:
     state = "converged" if how["converged"] else "stopped before it converged (see max_iter)"
     facts = [("method", how["method"]), ("iterations", f"{how['iterations']}, {state}")]
+    if how["mixture"] is not None:
+        weights = how["mixture"]["weights"].items()
+        facts.append(("weights", ", ".join(f"{name} {share:.0%}" for name, share in weights)))
+        facts.append(("why", how["mixture"]["why"]))
+        facts.append(("tasks they differ on", f"{how['mixture']['tasks_that_differ']:,}"))
     if how["log_likelihood"] is not None:
         facts.append(("log-likelihood", f"{how['log_likelihood']:,.2f}"))
     return [*facts, ("seconds", f"{how['seconds']:.2f}")]
