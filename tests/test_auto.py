@@ -61,7 +61,7 @@ def test_the_belief_is_the_tempered_mixture_of_the_models_fitted_alone() -> None
         for belief in models:
             parts += [slowly_tempered(belief, worth) for worth in (1, 2, 4)]
         mixed = [sum(w * p[c] for w, p in zip(weights, parts, strict=True)) for c in range(3)]
-        expected = slowly_tempered(mixed, 1.5)
+        expected = slowly_tempered(mixed, 1.6)
         np.testing.assert_allclose(result.posterior[task], expected, atol=1e-9)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from tests.checks import small_blocks
 
 import quorate
 from quorate import Labels, kernels
@@ -174,7 +175,7 @@ def votes(random: np.random.Generator, n_tasks: int, n_workers: int, k: int):
     return task, worker, label
 
 
-@pytest.mark.parametrize("method", WEIGHING)
+@pytest.mark.parametrize("method", [m for m in WEIGHING if m != "auto"])  # which hides votes
 @pytest.mark.parametrize(("n_tasks", "n_workers"), [(40, 7), (6, 30)], ids=["wide", "tall"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_vote_of_weight_two_is_the_vote_twice(
@@ -243,7 +244,7 @@ def test_methods_that_cannot_weigh_say_so(method: str) -> None:
     labels = Labels.from_codes([0, 0, 1], [0, 1, 0], [0, 1, 1], weight=[1, 2, 1])
     with pytest.raises(UsageError, match="takes all votes alike"):
         quorate.fit(make(method), labels)
-    with pytest.raises(UsageError, match="cannot discount votes: majority, dawid-skene"):
+    with pytest.raises(UsageError, match="cannot discount votes: auto, majority, dawid-skene"):
         quorate.aggregate([(0, 0, "a"), (0, 1, "b")], method, discount=True)
 
 
@@ -305,15 +306,47 @@ def test_ordered_classes_and_several_answers_are_discounted(panel: np.ndarray) -
     assert np.mean(several.answers != without.answers) <= 0.02
 
 
+@pytest.mark.parametrize("method", ["auto", "majority"])
+def test_on_disk_as_in_memory(method: str, panel: np.ndarray, tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    table(panel).write_csv(path)
+    in_memory = quorate.aggregate(path, method, discount=True)
+    on_disk = quorate.aggregate(path, method, discount=True, engine="stream")
+    assert on_disk.labels_frame.collect().equals(in_memory.labels_frame)
+    assert on_disk.workers["group"].to_list() == in_memory.workers["group"].to_list()
+    assert on_disk.workers["group"].max() == 1 and on_disk.notes == in_memory.notes
+
+
+def test_auto_looks_for_copies_by_itself(panel: np.ndarray) -> None:
+    without = quorate.aggregate(table(panel[:6]))
+    with_copies = quorate.aggregate(table(panel))
+    assert np.mean(with_copies.answers != without.answers) <= 0.01
+    assert with_copies.workers["group"].to_list() == [None] * 5 + [1] * 11
+    assert "group" not in without.workers.columns and not without.notes
+    outvoted = quorate.aggregate(table(panel), discount=False)
+    assert np.mean(outvoted.answers != without.answers) > 0.1
+
+
+def test_of_very_many_votes_some_are_enough(
+    panel: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quorate.correlated.finding.MOST_LABELS", 2000)
+    labels = panel_labels(panel, 3)
+    with small_blocks(200):
+        assert len(list(labels.blocks())) > 20
+        few = quorate.independence(labels)
+    assert [group.workers.tolist() for group in few.groups] == [list(range(5, 16))]
+    assert few.weight is not None and len(few.weight) == labels.n_labels
+
+
 def test_what_is_said_of_kinds_is_checked(panel: np.ndarray) -> None:
     few = quorate.aggregate(table(panel), worker_kinds={"j0": "human", "x": "model"})
     assert few.workers["kind"].to_list() == ["human"] + [None] * 15
-    assert few.notes == ("15 of 16 workers have no kind in worker_kinds.",)
+    assert few.notes[0] == "15 of 16 workers have no kind in worker_kinds."
     with pytest.raises(DataError, match="'j0' more than once"):
         quorate.aggregate(table(panel), worker_kinds=[("j0", "human"), ("j0", "model")])
-    for option in ({"discount": True}, {"worker_kinds": KINDS}):
-        with pytest.raises(UsageError, match="is for votes in memory"):
-            quorate.aggregate("votes.csv", memory="1GB", **option)
+    with pytest.raises(UsageError, match="is for votes in memory"):
+        quorate.aggregate("votes.csv", memory="1GB", worker_kinds=KINDS)
 
 
 def test_diagnose_names_groups_and_compares_kinds(panel: np.ndarray) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from scipy.special import digamma
 import quorate
 from quorate import DataError, Result, UsageError
 from quorate.cli import main
-from quorate.explanation import NO_SUM, Explanation
+from quorate.explanation import NO_SUM, SHARED_OUT, Explanation
 from quorate.models import METHODS
 
 CROWD = quorate.simulate(workers=12, n_tasks=60, labels_per_task=5, n_classes=3, seed=4)
@@ -120,7 +122,7 @@ def test_features_have_their_share() -> None:
 
 def test_a_class_that_is_ruled_out_still_adds_up() -> None:
     said = [(t, w, "ab"[t % 2]) for t in range(6) for w in "xyz"] + [(6, "x", "a")]
-    why = quorate.aggregate(said).explain(6)
+    why = quorate.aggregate(said, "dawid-skene").explain(6)
     assert why.votes["decibans"][0] > 1e9 and why.decibans > 1e9
     assert why.more_votes == 0
 
@@ -163,6 +165,7 @@ def belief_of(result: Result, votes: list[tuple[str, str, str]]) -> dict[str, fl
         [0] * len(votes),
         who,
         [code[vote[2]] for vote in votes],
+        n_tasks=1,
         n_workers=len(worker),
         n_classes=len(code),
     )
@@ -202,14 +205,83 @@ def test_flips_under_glad_keep_the_difficulty() -> None:
 
 
 def test_a_method_that_does_not_add_up_says_so_and_lists_votes() -> None:
-    for method in ("majority", "kos", "m3v"):
+    for method in ("majority", "kos"):
         why = fitted(method).explain("t1")
         assert why.notes == (NO_SUM,)
         assert why.decibans is why.prior is why.more_votes is None
         assert why.votes["decibans"].is_null().all()
         assert len(why.votes) == 5 and why.votes["accuracy"].is_not_null().all()
-    ordered = quorate.aggregate(CROWD.votes, "one-coin", ordered=True).explain("t1")
-    assert ordered.notes == (NO_SUM,) and len(ordered.votes) == 5
+
+
+# Beliefs that are no sums
+
+
+def test_a_mixture_is_shared_out_over_the_orders_of_the_votes() -> None:
+    result = quorate.aggregate(CROWD.votes, discount=False)
+    why = result.explain("t1")
+    assert why.notes == (SHARED_OUT,)
+    votes = CROWD.votes.filter(pl.col("task") == "t1").rows()
+
+    def score(some: Iterable[tuple[str, str, str]]) -> float:
+        belief = belief_of(result, list(some))
+        return 10 * np.log10(belief[why.label] / belief[why.runner_up])
+
+    orders = list(permutations(votes))
+    for vote in votes:
+        added = [
+            score(order[: order.index(vote) + 1]) - score(order[: order.index(vote)])
+            for order in orders
+        ]
+        found = why.votes.filter(pl.col("worker") == vote[1])["decibans"][0]
+        assert found == pytest.approx(np.mean(added), abs=1e-9)
+    assert why.prior == pytest.approx(score([]), abs=1e-9)
+    assert why.prior + why.votes["decibans"].sum() == pytest.approx(why.decibans, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["auto", "m3v"])
+def test_shares_of_many_votes_add_up_too(method: str) -> None:
+    k = 2 if METHODS[method].two_classes_only else 3
+    crowd = quorate.simulate(workers=20, n_tasks=60, labels_per_task=14, n_classes=k, seed=2)
+    result = quorate.aggregate(crowd.votes, method)
+    for task in result.labels["task"].to_list()[:5]:
+        why = result.explain(task)
+        assert len(why.votes) == 14 and why.notes == (SHARED_OUT,)
+        assert why.prior + why.votes["decibans"].sum() == pytest.approx(why.decibans, abs=1e-9)
+        for_it = why.votes["label"] == why.label
+        assert why.votes.filter(for_it)["decibans"].mean() > 0
+        assert why.votes.filter(~for_it)["decibans"].mean() < 0
+
+
+def test_more_votes_settle_a_mixture() -> None:
+    result = quorate.aggregate(CROWD.votes, discount=False)
+    seen = set()
+    for task in result.labels["task"].to_list()[:20]:
+        why = result.explain(task, confidence=0.8)
+        seen.add(why.more_votes)
+        votes = CROWD.votes.filter(pl.col("task") == task).rows()
+        for n in range(max(why.more_votes - 1, 0), why.more_votes + 1):
+            more = [(task, f"somebody {i}", why.label) for i in range(n)]
+            sure = result.predict([*votes, *more])["confidence"][0]
+            assert (sure >= 0.8) == (n == why.more_votes)
+    assert {0, 1} < seen
+
+
+def test_votes_that_count_less_have_less_evidence() -> None:
+    random = np.random.default_rng(0)
+    truth = random.integers(2, size=300)
+    judges = np.where(random.random((6, 300)) < 0.75, truth, 1 - truth)
+    panel = np.concatenate([judges, judges[:1], judges[:1]])
+    votes = [(t, f"j{w}", int(label)) for (w, t), label in np.ndenumerate(panel)]
+    for method in ("one-coin", "auto"):
+        result = quorate.aggregate(votes, method, discount=True)
+        for task in range(10):
+            why = result.explain(task)
+            total = why.prior + why.votes["decibans"].sum()
+            assert total == pytest.approx(why.decibans, abs=1e-6)
+            evidence = dict(why.votes.select("worker", "decibans").rows())
+            assert evidence["j0"] == pytest.approx(evidence["j7"], abs=1e-9)
+            if method == "one-coin":  # all as good as each other, and three count as one
+                assert 2.2 < abs(evidence["j1"] / evidence["j0"]) < 4
 
 
 # More votes

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -27,16 +27,13 @@ from quorate.io import (
     with_features,
 )
 from quorate.large import LargeResult, Scale, aggregate_large
-from quorate.models import METHODS, Ordered, default_method, make, method_named
+from quorate.models import METHODS, Ordered, default_method, discounts, make, method_named
 from quorate.multilabel import Multilabel, known_answers, questions, read_answer_sets
 from quorate.named import classes_in_order, classes_with, in_codes
 from quorate.named import worker_kinds as kinds_of
 from quorate.result import Result
 from quorate.store import Source
 from quorate.store.filling import Stage
-
-if TYPE_CHECKING:
-    from quorate.correlated import Independence
 
 ENGINES = ("threads", "stream", "ray")
 
@@ -65,7 +62,7 @@ def aggregate(
     min_confidence: float = 0.0,
     ordered: bool | Sequence[Any] = False,
     features: Any = None,
-    discount: bool = False,
+    discount: bool | None = None,
     worker_kinds: Any = None,
     multilabel: bool = False,
     separator: str | None = None,
@@ -108,8 +105,9 @@ def aggregate(
     no votes are labelled too.
 
     With `discount`, workers whose errors move together beyond what their skills explain, such as
-    copies of one judge, count for less: see `quorate.independence`. `worker_kinds` says what each
-    worker is, human or model for instance: a table of worker and kind, or a mapping.
+    copies of one judge, count for less: see `quorate.independence`. By default that is so with
+    ``"auto"``. `worker_kinds` says what each worker is, human or model for instance: a table of
+    worker and kind, or a mapping.
 
     With `multilabel` a task may have several right answers. A worker's labels of a task, in rows of
     their own or in one with a `separator` between them, are all the options that the worker chose
@@ -160,9 +158,10 @@ def aggregate(
             raise UsageError(f"{what} for votes in memory: leave out engine, memory and store.")
         if not isinstance(votes, (str, Path)) or str(votes) == "-":
             raise UsageError("Only votes in files can be larger than memory: name a file.")
-        if discount or worker_kinds is not None:
-            what = "discount" if discount else "worker_kinds"
-            raise UsageError(f"{what} is for votes in memory: leave out engine, memory and store.")
+        if worker_kinds is not None:
+            raise UsageError(
+                "worker_kinds is for votes in memory: leave out engine, memory and store."
+            )
         require_choice("repeats", repeats, ("count", "first", "last"))
         columns = {"task": task_column, "worker": worker_column, "label": label_column}
         source = Source(str(votes), columns, format, missing, repeats)
@@ -175,6 +174,7 @@ def aggregate(
             gold=gold,
             ordered=ordered,
             min_confidence=min_confidence,
+            discount=discount,
             progress=progress,
         )
     if "feature_weight" not in method_named(method).options and features is not None:
@@ -202,7 +202,7 @@ def aggregate(
         if gold is not None:
             gold = read_answer_sets(gold, separator=separator, columns=columns, missing=missing)
         options |= {"features": features, "threads": threads, "progress": progress}
-        options |= {"discount": discount, "worker_kinds": worker_kinds}
+        options |= {"discount": bool(discount), "worker_kinds": worker_kinds}
         return replace(_each_option(read, method, gold, notes, options), separator=separator)
     if features is not None:
         read = with_features(read, features, notes)
@@ -217,13 +217,12 @@ def aggregate(
     per_worker: dict[str, Sequence[Any]] = {}
     if worker_kinds is not None:
         per_worker["kind"] = kinds_of(worker_kinds, read.codebook.workers, notes)
-    if discount:
-        from quorate.correlated import independence  # slow to import
+    if discounts(discount, method):
+        from quorate.correlated import group_column, independence  # slow to import
 
         found = independence(read.labels, seed=options.get("seed", 0), engine=pool)
         read = replace(read, labels=replace(read.labels, weight=found.weight))
-        notes.append(_who_counts_less(found))
-        per_worker["group"] = [n or None for n in found.group_of(read.labels.n_workers).tolist()]
+        per_worker |= group_column(found.groups, read.labels.n_workers, discount, notes)
     model = make(method, **in_codes(options, read.codebook, notes))
     model = weighed(model, read.labels, pool, notes)
     if ordered is not False:
@@ -238,18 +237,6 @@ def aggregate(
         notes=tuple(notes),
         min_confidence=min_confidence,
         per_worker=per_worker,
-    )
-
-
-def _who_counts_less(found: Independence) -> str:
-    if not found.groups:
-        return "No workers were found whose errors move together: every vote counts in full."
-    n = len(found.groups)
-    size = sum(len(group.workers) for group in found.groups)
-    worth = sum(group.worth for group in found.groups)
-    return (
-        f"{size} workers are in {n} group{'s' if n > 1 else ''} whose errors move together: where"
-        f" all of them vote, they count as {worth:.1f}."
     )
 
 

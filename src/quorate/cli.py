@@ -241,7 +241,11 @@ def method_options(command: Command) -> Command:
     metavar="FILE",
     help="Binary features of tasks: a table of task and feature, or with a 0/1 column for each.",
 )
-@click.option("--discount", is_flag=True, help="Workers whose errors move together count for less.")
+@click.option(
+    "--discount/--no-discount",
+    default=None,
+    help="Workers whose errors move together count for less. [default: with auto]",
+)
 @click.option(
     "--worker-kinds", metavar="FILE", help="What workers are: a table of worker and kind."
 )

@@ -2,17 +2,21 @@
 
 Where a model's belief is a product of one factor for each vote (`log_joint`), its log-odds are a
 sum: that of the classes' shares, that of each vote, and that of the task's features. The model is
-asked for each part by itself: of a task with one vote, and of a task with none.
+asked for each part by itself: of a task with one vote, and of a task with none. Any other belief,
+such as a mixture of models', is shared out: a vote's part is what it adds on average over the
+orders in which the votes can come (L. S. Shapley, "A Value for n-Person Games", 1953).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quorate import kernels
 from quorate.errors import require_number
@@ -21,8 +25,14 @@ from quorate.labels import Codebook, Labels
 
 DECIBANS = 10 / np.log(10)  # in a natural logarithm
 MOST_VOTES = 10_000  # that are tried for whether they settle a label
+ALL_ORDERS = 10  # votes of a task for which all their sets are looked at
+SOME_ORDERS, MOST_ASKED = 100, 200_000  # otherwise: orders, and votes of votes' sets
 SAME = 1e-6  # beliefs that differ by less are the same
 NO_SUM = "The belief of this method is not a sum of the votes' evidence: none is shown."
+SHARED_OUT = (
+    "The belief of this method is not a sum over votes: a vote's evidence is what it adds on"
+    " average over the orders in which they can come."
+)
 KNOWN = "The answer is known: no vote can change it."
 
 
@@ -75,6 +85,20 @@ class Case:
         return self.votes.gold is not None and int(self.votes.gold[0]) >= 0
 
 
+class Evidence(NamedTuple):
+    """Log evidence for each class: of the classes' shares, of each vote ``[vote, class]``, and of
+    the features."""
+
+    prior: Floats
+    votes: Floats
+    features: Floats | None = None
+
+    @property
+    def total(self) -> Floats:
+        total: Floats = self.prior + self.votes.sum(axis=0)
+        return total if self.features is None else total + self.features
+
+
 class Shares(NamedTuple):
     """Log evidence for each class: of the classes' shares, of a vote were it for each label
     ``[vote, label, class]``, of an average worker's ``[label, class]``, and of the features."""
@@ -84,16 +108,13 @@ class Shares(NamedTuple):
     average: Floats
     features: Floats | None
 
-    def of_votes(self, label: Codes) -> Floats:
-        of_votes: Floats = self.said[np.arange(len(label)), label]
-        return of_votes
-
-    def total(self, label: Codes) -> Floats:
-        total: Floats = self.prior + self.of_votes(label).sum(axis=0)
-        return total if self.features is None else total + self.features
+    def of(self, label: Codes) -> Evidence:
+        """With the labels that were given."""
+        return Evidence(self.prior, self.said[np.arange(len(label)), label], self.features)
 
 
 Believe = Callable[[Labels], Floats]
+Task = tuple[Any, Any, Any]  # workers, their labels, and what each counts
 
 
 def explain(
@@ -113,7 +134,8 @@ def explain(
     shares = _shares(model, params, case)
     if shares is not None and not _adds_up(shares, case):
         shares = None
-    scores = kernels.log_or(case.belief) if shares is None else shares.total(case.votes.label)
+    evidence = _shared_out(case, believe) if shares is None else shares.of(case.votes.label)
+    scores = kernels.log_or(case.belief) if evidence is None else evidence.total
     rival = _runner_up(scores, case.answer)
     classes = book.classes
     return Explanation(
@@ -121,16 +143,23 @@ def explain(
         label=classes[case.answer],
         runner_up=None if rival is None else classes[rival],
         confidence=float(case.belief[case.answer]),
-        decibans=_between(None if shares is None else scores, case.answer, rival),
-        prior=_between(None if shares is None else shares.prior, case.answer, rival),
-        features=_between(None if shares is None else shares.features, case.answer, rival),
-        votes=_vote_table(case, shares, rival, book, workers, believe),
-        more_votes=None if shares is None else _more_votes(case, shares, confidence),
+        decibans=_between(None if evidence is None else scores, case.answer, rival),
+        prior=_between(None if evidence is None else evidence.prior, case.answer, rival),
+        features=_between(None if evidence is None else evidence.features, case.answer, rival),
+        votes=_vote_table(case, evidence, _flips(case, shares, believe), rival, book, workers),
+        more_votes=None if evidence is None else _more_votes(case, shares, believe, confidence),
         settled_at=confidence,
         known=case.known,
         method=method,
-        notes=tuple(note for note, so in ((KNOWN, case.known), (NO_SUM, shares is None)) if so),
+        notes=tuple(_notes(case, shares, evidence)),
     )
+
+
+def _notes(case: Case, shares: Shares | None, evidence: Evidence | None) -> Iterator[str]:
+    if case.known:
+        yield KNOWN
+    if shares is None:
+        yield NO_SUM if evidence is None else SHARED_OUT
 
 
 def _shares(model: Any, params: Any, case: Case) -> Shares | None:
@@ -139,7 +168,11 @@ def _shares(model: Any, params: Any, case: Case) -> Shares | None:
         return None
     votes, k = case.votes, case.votes.n_classes
     everyone = np.append(votes.worker, np.int32(votes.n_workers - 1))
-    single = _labels_of(votes, [([w], [c]) for w in everyone for c in range(k)] + [([], [])])
+    counts = np.append(_weight(votes), 1.0)
+    alone = [
+        ([w], [c], [count]) for w, count in zip(everyone, counts, strict=True) for c in range(k)
+    ]
+    single = _labels_of(votes, [*alone, ([], [], [])])
     joint = model.log_joint(single, params, **case.of_task)
     prior = joint[-1]
     said = (joint[:-1] - prior).reshape(len(everyone), k, k)
@@ -147,15 +180,55 @@ def _shares(model: Any, params: Any, case: Case) -> Shares | None:
     if votes.features is None:
         return shares
     whole = model.log_joint(replace(votes, gold=None), params, **case.of_task)[0]
-    return shares._replace(features=whole - shares.total(votes.label))
+    return shares._replace(features=whole - shares.of(votes.label).total)
 
 
 def _adds_up(shares: Shares, case: Case) -> bool:
     """Whether the sum is what is believed; what is known needs no evidence."""
     if case.known:
         return True
-    belief, _ = kernels.normalise(shares.total(case.votes.label)[None].copy())
+    belief, _ = kernels.normalise(shares.of(case.votes.label).total[None].copy())
     return bool(np.allclose(belief[0], case.belief, rtol=0, atol=SAME))
+
+
+def _shared_out(case: Case, believe: Believe) -> Evidence | None:
+    """Each vote's part in the logarithm of the belief; None where that is minus infinity for some
+    of the votes, or where the task's local state had a part in its belief."""
+    if case.known:
+        return None
+    n = len(case.votes.label)
+    sets, part = _all_sets(n) if n <= ALL_ORDERS else _some_orders(n)
+    beliefs = believe(_labels_of(case.votes, [_some(case.votes, held) for held in sets]))
+    everything, nothing = sets.all(axis=1).argmax(), (~sets).all(axis=1).argmax()
+    if not np.allclose(beliefs[everything], case.belief, rtol=0, atol=SAME) or not beliefs.all():
+        return None
+    log = np.log(beliefs)
+    return Evidence(log[nothing], part @ log)
+
+
+def _all_sets(n: int) -> tuple[NDArray[np.bool_], Floats]:
+    """Every set of n votes ``[set, vote]``, and what its value counts for each vote's part ``[vote,
+    set]``."""
+    sets = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(bool)
+    size = sets.sum(axis=1)
+    orders = np.array([1 / (n * comb(n - 1, s)) for s in range(n)])
+    part = np.where(sets, orders[size - 1][:, None], -orders[np.minimum(size, n - 1)][:, None])
+    return sets, part.T
+
+
+def _some_orders(n: int) -> tuple[NDArray[np.bool_], Floats]:
+    """The same for some orders of the votes, each forwards and backwards: the sets of the first,
+    the first two, and so on."""
+    random = np.random.default_rng(n)
+    half = [random.permutation(n) for _ in range(max(1, min(SOME_ORDERS, MOST_ASKED // n**2) // 2))]
+    orders = np.array([*half, *(order[::-1] for order in half)])
+    place = orders.argsort(axis=1)
+    sets = (place[:, None] < np.arange(n + 1)[:, None]).reshape(-1, n)
+    part = np.zeros((n, len(orders), n + 1))
+    vote, order = np.indices((n, len(orders)))
+    part[vote, order, place.T + 1] += 1 / len(orders)
+    part[vote, order, place.T] -= 1 / len(orders)
+    return sets, part.reshape(n, -1)
 
 
 def _runner_up(scores: Floats, answer: int) -> int | None:
@@ -172,29 +245,26 @@ def _between(scores: Floats | None, answer: int, rival: int | None) -> float | N
 
 def _vote_table(
     case: Case,
-    shares: Shares | None,
+    evidence: Evidence | None,
+    flips: Flips,
     rival: int | None,
     book: Codebook,
     workers: pl.DataFrame,
-    believe: Believe,
 ) -> pl.DataFrame:
     votes, n = case.votes, len(case.votes.label)
     known = pl.Series(np.where(votes.worker < len(workers), votes.worker, -1)).replace(-1, None)
     decibans: list[float | None] = [None] * n
-    if shares is not None and rival is not None:
-        evidence = shares.of_votes(votes.label)
-        decibans = (DECIBANS * (evidence[:, case.answer] - evidence[:, rival])).tolist()
-    flips = {
-        name: pl.Series(codes, dtype=pl.Int32)
-        for name, codes in _flips(case, shares, believe)._asdict().items()
-    }
+    if evidence is not None and rival is not None:
+        lead = evidence.votes[:, case.answer] - evidence.votes[:, rival]
+        decibans = (DECIBANS * lead).tolist()
+    answers = {name: pl.Series(codes, dtype=pl.Int32) for name, codes in flips._asdict().items()}
     table = pl.DataFrame(
         {
             "worker": workers["worker"].gather(known),
             "label": book.classes.gather(votes.label),
             **{name: workers[name].gather(known) for name in ("accuracy", "low", "high")},
             "decibans": pl.Series(decibans, dtype=pl.Float64),
-            **{name: book.classes.gather(codes) for name, codes in flips.items()},
+            **{name: book.classes.gather(codes) for name, codes in answers.items()},
         }
     )
     return table.sort("decibans", descending=True, nulls_last=True, maintain_order=True)
@@ -235,26 +305,34 @@ def _if_changed(
     """The belief without each vote ``[vote, class]``, and with each label in its place ``[vote,
     label, class]``; None where the task's local state had a part in its belief."""
     votes, k = case.votes, case.votes.n_classes
-    worker, label = votes.worker, votes.label
-    n = len(label)
+    n = len(votes.label)
     if shares is not None:
-        left = shares.total(label) - shares.of_votes(label)
+        evidence = shares.of(votes.label)
+        left = evidence.total - evidence.votes
         gone = kernels.normalise(left.copy())[0]
         other = kernels.normalise((left[:, None] + shares.said).reshape(-1, k))[0]
         return gone, other.reshape(n, k, k)
-    tasks = [(worker, label)]
-    tasks += [(np.delete(worker, i), np.delete(label, i)) for i in range(n)]
-    tasks += [(worker, _with(label, i, c)) for i in range(n) for c in range(k)]
+    tasks = [_some(votes, np.ones(n, dtype=bool))]
+    tasks += [_some(votes, np.arange(n) != i) for i in range(n)]
+    tasks += [_said(votes, i, c) for i in range(n) for c in range(k)]
     beliefs = believe(_labels_of(votes, tasks))
     if not np.allclose(beliefs[0], case.belief, rtol=0, atol=SAME):
         return None
     return beliefs[1 : 1 + n], beliefs[1 + n :].reshape(n, k, k)
 
 
-def _with(label: Codes, vote: int, said: int) -> Codes:
-    changed = label.copy()
-    changed[vote] = said
-    return changed
+def _some(votes: Labels, held: NDArray[np.bool_]) -> Task:
+    return votes.worker[held], votes.label[held], _weight(votes)[held]
+
+
+def _said(votes: Labels, vote: int, label: int) -> Task:
+    changed = votes.label.copy()
+    changed[vote] = label
+    return votes.worker, changed, _weight(votes)
+
+
+def _weight(votes: Labels) -> Floats:
+    return np.ones(len(votes.label)) if votes.weight is None else votes.weight
 
 
 def _other_answer(belief: Floats, answer: int) -> int | None:
@@ -262,13 +340,17 @@ def _other_answer(belief: Floats, answer: int) -> int | None:
     return None if kernels.tied(belief[None])[0, answer] else int(belief.argmax())
 
 
-def _more_votes(case: Case, shares: Shares, confidence: float) -> int | None:
+def _more_votes(
+    case: Case, shares: Shares | None, believe: Believe, confidence: float
+) -> int | None:
     """How many average votes for the answer make it so sure."""
     if case.known:
         return 0
+    if shares is None:
+        return _more_votes_believed(case, believe, confidence)
     lead, gain = (
         np.delete(scores[case.answer] - scores, case.answer)
-        for scores in (shares.total(case.votes.label), shares.average[case.answer])
+        for scores in (shares.of(case.votes.label).total, shares.average[case.answer])
     )
     votes = np.arange(MOST_VOTES + 1)[:, None]
     with np.errstate(over="ignore"):
@@ -276,14 +358,36 @@ def _more_votes(case: Case, shares: Shares, confidence: float) -> int | None:
     return int(sure.argmax()) if sure.any() else None
 
 
-def _labels_of(votes: Labels, tasks: Sequence[tuple[Any, Any]]) -> Labels:
-    """Tasks with these workers' labels."""
-    sizes = [len(worker) for worker, _ in tasks]
-    worker, label = (np.concatenate(column).astype(np.int32) for column in zip(*tasks, strict=True))
+def _more_votes_believed(case: Case, believe: Believe, confidence: float) -> int | None:
+    """The same by trying: twice as many until it is enough, and then what is between by halves."""
+    votes, average = case.votes, case.votes.n_workers - 1
+
+    def enough(more: int) -> bool:
+        said = np.repeat([[average], [case.answer]], more, axis=1)
+        worker, label = np.append(votes.worker, said[0]), np.append(votes.label, said[1])
+        task = worker, label, np.append(_weight(votes), np.ones(more))
+        return bool(believe(_labels_of(votes, [task]))[0, case.answer] >= confidence)
+
+    low, high = -1, 0
+    while not enough(high):
+        if high >= MOST_VOTES:
+            return None
+        low, high = high, min(max(2 * high, 1), MOST_VOTES)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _labels_of(votes: Labels, tasks: Sequence[Task]) -> Labels:
+    """Tasks with these workers' labels, each of which counts so much."""
+    sizes = [len(worker) for worker, *_ in tasks]
+    worker, label, weight = (np.concatenate(column) for column in zip(*tasks, strict=True))
     return Labels(
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
-        worker,
-        label,
+        worker.astype(np.int32),
+        label.astype(np.int32),
         votes.n_workers,
         votes.n_classes,
+        weight=None if votes.weight is None else weight.astype(np.float64),
     )

@@ -32,6 +32,7 @@ Codes = NDArray[np.int32]
 LOG_ZERO = -1e9
 
 
+MOST_STEPS, SMALL_STEP = 100, 1e-6
 CACHED = 240_000  # numbers that can be gone over again and again in a core's own cache
 
 
@@ -47,7 +48,10 @@ class Incidence(NamedTuple):
     def gather(self, table: Floats) -> Floats:
         """For each task, the sum of the table's rows it touches."""
         sums = recycled.zeros((self.matrix.shape[0], *table.shape[1:]))
-        _add_product(csr_matvecs, self.matrix, table, sums)
+        if csr_matvecs is None:
+            sums += self.matrix @ table
+        else:
+            self._add(csr_matvecs, self.matrix.shape, table, sums)
         return sums
 
     def scatter(self, values: Floats) -> Rows:
@@ -55,7 +59,16 @@ class Incidence(NamedTuple):
         return Rows(self, values)
 
     def add(self, values: Floats, into: Floats) -> None:
-        _add_product(csc_matvecs, self.matrix.T, values, into)
+        if csc_matvecs is None or not into.flags.c_contiguous:
+            into += self.matrix.T @ values
+        else:
+            self._add(csc_matvecs, self.matrix.shape[::-1], values, into)
+
+    def _add(self, loop: Any, shape: tuple[int, ...], values: Floats, into: Floats) -> None:
+        """The rows of a matrix are the columns of its transpose, for which the loop may be."""
+        flat, total = _flat(values, into.dtype), into.reshape(-1)
+        cells = self.matrix.indptr, self.matrix.indices, self.matrix.data
+        loop(*shape, into[:1].size, *cells, flat, total)
 
 
 class TallIncidence(NamedTuple):
@@ -118,16 +131,6 @@ def incidence(
     if weight is not None:
         weight = weight[order]
     return TallIncidence(row[order], task[order], n_tasks, height, weight)
-
-
-def _add_product(loop: Any, matrix: Any, values: Floats, into: Floats) -> None:
-    """``into += matrix @ values``; the loop is the one for a matrix of its kind."""
-    if loop is None or not into.flags.c_contiguous:
-        into += matrix @ values
-        return
-    flat, total = _flat(values, into.dtype), into.reshape(-1)
-    width = into[:1].size
-    loop(*matrix.shape, width, matrix.indptr, matrix.indices, matrix.data, flat, total)
 
 
 def accumulate(
@@ -337,6 +340,31 @@ def entropy(shares: Floats) -> Floats:
     """
     total: Floats = -(shares * log_or(shares, 0.0)).sum(axis=1)
     return total
+
+
+def mixture_weights(likelihood: Floats, even: float) -> Floats:
+    """The weights under which ``likelihood[case, part]`` is largest, as if there were so many more
+    cases that speak for all parts alike: by Newton's method, whose steps never leave the positive
+    numbers where they are shortened as for a self-concordant function.
+
+    Examples:
+        >>> mixture_weights(np.array([[1.0, 0.5], [0.2, 0.4], [0.9, 0.1]]), even=1.0).round(2)
+        array([0.71, 0.29])
+    """
+    n_cases, n_parts = likelihood.shape
+    pseudo, total = even / n_parts, n_cases + even
+    weights = np.full(n_parts, 1 / n_parts)
+    for _ in range(MOST_STEPS):
+        shares = likelihood / (likelihood @ weights)[:, None]
+        slope = shares.sum(axis=0) + pseudo / weights - total
+        bend = shares.T @ shares + np.diag(pseudo / weights**2)
+        step = np.linalg.solve(bend, slope)
+        length = float(np.sqrt(slope @ step))
+        weights += step if length < 0.25 else step / (1 + length)
+        if length < SMALL_STEP:
+            break
+    weights /= weights.sum()
+    return weights
 
 
 def column_sums(values: Floats) -> Floats:

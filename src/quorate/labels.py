@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -156,6 +156,16 @@ class Labels:
         of_each = {"worker": self.worker[kept], "label": self.label[kept], "weight": weight}
         return replace(self, indptr=indptr, **{**of_each, **changes})
 
+    def only_tasks(self, kept: NDArray[np.bool_]) -> Labels:
+        """Some of the tasks, numbered anew, without features."""
+        labels = self.only(np.repeat(kept, self.n_said), features=None)
+        return replace(
+            labels,
+            indptr=np.append(labels.indptr[:-1][kept], labels.indptr[-1]),
+            gold=None if self.gold is None else self.gold[kept],
+            first_task=0,
+        )
+
     def parts(self, n_parts: int, seed: int) -> NDArray[np.int8]:
         """Which of so many parts each label falls into by lots, which depend on the seed, the task
         and the worker only: a worker's repeated answers to a task are in the same part."""
@@ -279,6 +289,30 @@ class Labels:
     def weighed(self, values: Floats) -> Floats:
         """What is said of each label, times its weight."""
         return values if self.weight is None else values * self.weight
+
+
+def joined(parts: Sequence[Labels]) -> Labels:
+    """The tasks of several labels of the same workers and classes, one after the other, without
+    features.
+
+    Examples:
+        >>> some = Labels.from_codes(task=[0, 0, 1], worker=[0, 1, 0], label=[1, 0, 1])
+        >>> joined([some, some]).indptr
+        array([0, 2, 3, 5, 6], dtype=int32)
+    """
+    first = parts[0]
+    said = np.concatenate([part.n_said for part in parts])
+    weights, gold = ([getattr(part, name) for part in parts] for name in ("weight", "gold"))
+    return replace(
+        first,
+        indptr=np.concatenate([[0], said.cumsum()]).astype(np.int32),
+        worker=np.concatenate([part.worker for part in parts]),
+        label=np.concatenate([part.label for part in parts]),
+        weight=None if first.weight is None else np.concatenate(weights),
+        gold=None if first.gold is None else np.concatenate(gold),
+        first_task=0,
+        features=None,
+    )
 
 
 def _size(codes: Codes, declared: int | None) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -34,7 +34,7 @@ from quorate.io import Answers, find, read_answers, scan_tables, shown, write_ta
 from quorate.kernels import Codes, Floats
 from quorate.labels import BLOCK_SIZE, Codebook, Labels
 from quorate.model import Model, Step
-from quorate.models import Ordered, make, method_named
+from quorate.models import Ordered, discounts, make, method_named
 from quorate.named import classes_in_order, classes_with, in_codes
 from quorate.result import Fitted, Overview, answer_table, belief_table, only_sure
 from quorate.store import Sizes, Source, Store, StoredBlocks, StoredStates, fill, in_bytes
@@ -147,6 +147,7 @@ def aggregate_large(
     gold: Any = None,
     ordered: bool | Sequence[Any] = False,
     min_confidence: float = 0.0,
+    discount: bool | None = None,
     progress: Progress | None = None,
 ) -> LargeResult:
     """Like `aggregate`, of files that need not fit in memory."""
@@ -155,11 +156,19 @@ def aggregate_large(
     if workforce.n_processes > 1 and "://" not in source.path:
         source = replace(source, path=str(Path(source.path).absolute()))
     try:
-        return _aggregate(
-            source, method, options, scale, workforce, gold, ordered, min_confidence, progress
-        )
+        asked = _Asked(gold, ordered, min_confidence, discount)
+        return _aggregate(source, method, options, scale, workforce, asked, progress)
     finally:
         workforce.leave()
+
+
+class _Asked(NamedTuple):
+    """What answers are wanted."""
+
+    gold: Any
+    ordered: bool | Sequence[Any]
+    min_confidence: float
+    discount: bool | None
 
 
 def _aggregate(
@@ -168,9 +177,7 @@ def _aggregate(
     options: Mapping[str, Any],
     scale: Scale,
     workforce: _Workforce,
-    gold: Any,
-    ordered: bool | Sequence[Any],
-    min_confidence: float,
+    asked: _Asked,
     progress: Progress | None,
 ) -> LargeResult:
     began = time.perf_counter()
@@ -178,10 +185,19 @@ def _aggregate(
     kept, root = _place(scale)
     votes = _stored(root, source, sizes, workforce, scale.stage)
     notes: list[str] = []
-    book, blocks = _coded(votes, gold, ordered, source, notes)
+    book, blocks = _coded(votes, asked, source, notes)
     _require_room(workforce, blocks)
+    per_worker: dict[str, Sequence[Any]] = {}
+    if discounts(asked.discount, method):
+        from quorate.correlated import group_column, groups_among, vote_weights  # slow to import
+
+        threads, seed = Threads(workforce.n_threads), options.get("seed", 0)
+        groups = groups_among(blocks, votes.manifest.n_votes, seed, threads)
+        if groups:
+            blocks = replace(blocks, weigh=partial(vote_weights, groups=groups))
+        per_worker |= group_column(groups, blocks.n_workers, asked.discount, notes)
     model = make(method, **in_codes(options, book, notes))
-    if ordered is not False:
+    if asked.ordered is not False:
         model, method = Ordered(model), f"{method}, ordered"
     states = StoredStates(root, blocks.starts)
     engine = workforce.engine(blocks, states)
@@ -191,8 +207,8 @@ def _aggregate(
     places = {name: scale.places.get(name, root / f"{name}.parquet") for name in scale.tables}
     for place in places.values():
         _emptied(place)
-    put = PutTables(votes, book.classes, places, min_confidence)
-    tally = engine.sweep(Conclude(model, put, min_confidence), found.params)
+    put = PutTables(votes, book.classes, places, asked.min_confidence)
+    tally = engine.sweep(Conclude(model, put, asked.min_confidence), found.params)
     room = workforce.memory / 2 / (workforce.n_threads + 2)
     if workforce.n_processes > 1:  # who are gone when somebody asks
         room = 0.0
@@ -212,7 +228,8 @@ def _aggregate(
         method=method,
         read=votes.report,
         notes=(*notes, note) if note else tuple(notes),
-        min_confidence=min_confidence,
+        min_confidence=asked.min_confidence,
+        per_worker=per_worker,
         places=places,
         _engine=engine,
         _room=room,
@@ -309,19 +326,19 @@ def _stored(
 
 
 def _coded(
-    votes: Store, gold: Any, ordered: bool | Sequence[Any], source: Source, notes: list[str]
+    votes: Store, asked: _Asked, source: Source, notes: list[str]
 ) -> tuple[Codebook, StoredBlocks]:
     """Names and codes of workers and classes, those of known answers among them."""
     said = votes.labels
     classes = said.sort()
     known: dict[int, pl.Series] = {}
-    if gold is not None:
-        answers = read_answers(gold, columns=source.columns, missing=source.missing)
+    if asked.gold is not None:
+        answers = read_answers(asked.gold, columns=source.columns, missing=source.missing)
         known = _rows_of_tasks(votes, answers, notes)
         met = pl.concat(list(known.values())).drop_nulls()
         classes = classes_with(classes, answers.labels.gather(met))
-    if not isinstance(ordered, bool):
-        classes = classes_in_order(classes, ordered)
+    if not isinstance(asked.ordered, bool):
+        classes = classes_in_order(classes, asked.ordered)
     if len(classes) == 1:
         notes.append(f"All votes say {shown(classes[0])}: there is nothing to decide.")
     for start, row in known.items():
@@ -396,6 +413,6 @@ def _require_room(workforce: _Workforce, blocks: StoredBlocks) -> None:
     block = BLOCK_SIZE * (BLOCK_BYTES + blocks.n_classes * 8 * 3 / 2)
     require_memory(
         workforce.memory,
-        TABLES * table + (2 * workforce.n_threads + 1) * block,
+        TABLES * table + (workforce.n_threads + 1) * block,
         f"{blocks.n_workers:,} workers and {blocks.n_classes} classes",
     )

@@ -20,7 +20,7 @@ from quorate.result import ExpectedError, Overview
 
 POOL = ("majority", "dawid-skene", "fast-dawid-skene", "ibcc", "mace", "iwmv")
 MOST_MIXED = 3
-TEMPERATURES = (1.0, 1.25, 1.5, 1.75, 2.0)
+TEMPERATURES = tuple(t / 10 for t in range(10, 21))
 MOST_BELOW_VOTE, NEAR = 0.7, 1.5  # points
 
 

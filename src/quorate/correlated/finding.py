@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import kernels
 from quorate.correlated.agreement import alike, first_groups, meet, tight
 from quorate.correlated.groups import (
     Group,
@@ -31,13 +32,14 @@ from quorate.correlated.groups import (
 from quorate.engines.threads import Threads
 from quorate.fit import Progress, fit
 from quorate.kernels import Floats
-from quorate.labels import Labels
+from quorate.labels import Labels, joined
 from quorate.model import add
 from quorate.models import DawidSkene
 from quorate.pairs import Meetings, suspects_among
 from quorate.result import Result
 
 ROUNDS = 4
+MOST_LABELS, MOST_BLOCKS = 500_000, 8  # that are looked at
 CROWD = 2.0  # pseudo-counts of the crowd's pooled matrix in each row of a worker's
 
 
@@ -74,7 +76,7 @@ def independence(
 
     `replace(labels, weight=found.weight)` is what a model is then fitted to. It takes a pass over
     the pairs of workers who share tasks and a fit of Dawid-Skene, and up to three more where there
-    are groups; `seed` is for which tasks are looked at when they are very many.
+    are groups; of more than half a million labels by some of the tasks, for which `seed` is.
 
     Examples:
         >>> random = np.random.default_rng(0)
@@ -88,11 +90,34 @@ def independence(
         >>> found.weight[:8].round(2)
         array([0.33, 1.  , 1.  , 1.  , 1.  , 1.  , 0.33, 0.33])
     """
-    if labels.n_classes < 2 or labels.n_workers < 2 or not labels.n_labels:
-        return Independence(None, ())
-    once = replace(labels, weight=None).without_repeats()
-    groups = look(once, seed, engine or Threads(), progress).groups
+    blocks = list(labels.blocks())
+    groups = groups_among(blocks, labels.n_labels, seed, engine or Threads(), progress)
     return Independence(vote_weights(labels, groups), groups)
+
+
+def groups_among(
+    blocks: Sequence[Labels],
+    n_labels: int,
+    seed: int,
+    engine: Threads,
+    progress: Progress | None = None,
+) -> Groups:
+    """The groups of workers in blocks that hold so many labels, wherever these are."""
+    if not n_labels or blocks[0].n_classes < 2 or blocks[0].n_workers < 2:
+        return ()
+    labels = replace(_some_tasks(blocks, n_labels, seed), weight=None)
+    return look(labels.without_repeats(), seed, engine, progress).groups if labels.n_labels else ()
+
+
+def _some_tasks(blocks: Sequence[Labels], n_labels: int, seed: int) -> Labels:
+    """All tasks, or of some of the blocks those that are drawn by lots."""
+    some = blocks[:: -(-len(blocks) // MOST_BLOCKS)]
+    share = MOST_LABELS / n_labels * len(blocks) / len(some)
+    parts = []
+    for block in some:
+        task = np.arange(block.first_task, block.first_task + block.n_tasks)
+        parts.append(block.only_tasks(kernels.task_lots(task, 1, seed)[:, 0] < share))
+    return joined(parts)
 
 
 def look(labels: Labels, seed: int, engine: Threads, progress: Progress | None = None) -> Look:

@@ -90,6 +90,28 @@ def vote_weights(labels: Labels, groups: Groups) -> Floats | None:
     return weight
 
 
+def group_column(
+    groups: Groups, n_workers: int, asked: bool | None, notes: list[str]
+) -> dict[str, list[int | None]]:
+    """The groups as a column of the workers, and a note; nothing of what was neither asked for nor
+    found."""
+    if not groups and not asked:
+        return {}
+    notes.append(_who_counts_less(groups))
+    return {"group": [number or None for number in number_of(groups, n_workers).tolist()]}
+
+
+def _who_counts_less(groups: Groups) -> str:
+    if not groups:
+        return "No workers were found whose errors move together: every vote counts in full."
+    n, size = len(groups), sum(len(group.workers) for group in groups)
+    worth = sum(group.worth for group in groups)
+    return (
+        f"{size} workers are in {n} group{'s' if n > 1 else ''} whose errors move together: where"
+        f" all of them vote, they count as {worth:.1f}."
+    )
+
+
 def unchanged(one: Groups, other: Groups) -> bool:
     """Whether they are the same groups, as strongly correlated but for a little."""
     return len(one) == len(other) and all(

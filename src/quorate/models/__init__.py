@@ -256,6 +256,11 @@ def default_method(options: Iterable[str]) -> str:
     return "dawid-skene" if (rich - plain) & set(options) else "auto"
 
 
+def discounts(asked: bool | None, method: str) -> bool:
+    """Whether workers are looked for whose errors move together, who then count for less."""
+    return method == "auto" if asked is None else asked
+
+
 def make(name: str, **options: Any) -> Model:
     """The model of that name, with options in codes.
 

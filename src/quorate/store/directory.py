@@ -7,7 +7,7 @@ import os
 import pickle
 import shutil
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, overload
@@ -17,7 +17,7 @@ import polars as pl
 
 from quorate.errors import DataError
 from quorate.io import ReadReport, retyped
-from quorate.kernels import Codes
+from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 from quorate.store.shuffle import block_place, load, write
 
@@ -104,7 +104,7 @@ class StoredBlocks(Sequence[Labels]):
     """The blocks of a store as labels, each mapped into memory when it is asked for.
 
     `class_codes` are the codes of the classes by the codes on disk. With `gold` the known answers
-    are beside the blocks.
+    are beside the blocks. `weigh` says what each vote of a block counts.
     """
 
     root: Path
@@ -113,6 +113,7 @@ class StoredBlocks(Sequence[Labels]):
     n_classes: int
     class_codes: Codes
     gold: bool = False
+    weigh: Callable[[Labels], Floats | None] | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -127,7 +128,7 @@ class StoredBlocks(Sequence[Labels]):
         start = self.starts[index]
         place = block_place(self.root, start)
         said, worker, label = load(place, "said", "worker", "label")
-        return Labels(
+        block = Labels(
             np.concatenate([[0], said.cumsum()]).astype(np.int32),
             np.asarray(worker),
             self.class_codes[label],
@@ -136,6 +137,7 @@ class StoredBlocks(Sequence[Labels]):
             gold=np.load(place / "gold.npy") if self.gold else None,
             first_task=start,
         )
+        return block if self.weigh is None else replace(block, weight=self.weigh(block))
 
     def fetch_after(self, block: Labels, ahead: int) -> None:
         """Ask for a block that will soon be needed, so that it need not be waited for."""
