@@ -467,7 +467,7 @@ def test_a_failure_keeps_the_earlier_output() -> None:
 def test_an_unknown_method() -> None:
     result = run("aggregate", "v.csv", "-m", "oracle")
     assert result.exit_code == 2
-    assert result.stderr.startswith("quorate: There is no method 'oracle': the methods are major")
+    assert result.stderr.startswith("quorate: There is no method 'oracle': the methods are auto")
     assert result.stderr.count("\n") == 1
 
 

@@ -213,6 +213,7 @@ def aggregate(
     if read.labels.n_classes == 1:
         only = shown(read.codebook.classes[0])
         notes.append(f"All votes say {only}: there is nothing to decide.")
+    model = make(method, **in_codes(options, read.codebook, notes))
     pool = Threads(threads)
     per_worker: dict[str, Sequence[Any]] = {}
     if worker_kinds is not None:
@@ -223,7 +224,6 @@ def aggregate(
         found = independence(read.labels, seed=options.get("seed", 0), engine=pool)
         read = replace(read, labels=replace(read.labels, weight=found.weight))
         per_worker |= group_column(found.groups, read.labels.n_workers, discount, notes)
-    model = make(method, **in_codes(options, read.codebook, notes))
     model = weighed(model, read.labels, pool, notes)
     if ordered is not False:
         model, method = Ordered(model), f"{method}, ordered"

@@ -74,6 +74,49 @@ def reading_options(command: Command) -> Command:
     return command
 
 
+def answer_options(command: Command) -> Command:
+    """What answers are wanted, by which method."""
+    for option in reversed(
+        (
+            click.option(
+                "-m",
+                "--method",
+                help="See `quorate methods`."
+                " [default: auto; dawid-skene with options that only it has]",
+            ),
+            click.option(
+                "--gold", metavar="FILE", help="Known answers: a table of task and label."
+            ),
+            click.option(
+                "--ordered",
+                is_flag=True,
+                help="The classes have an order: that in which they sort.",
+            ),
+            click.option(
+                "--class-order", metavar="LOW,...,HIGH", help="The classes have this order."
+            ),
+            click.option(
+                "--features",
+                metavar="FILE",
+                help="Binary features of tasks: a table of task and feature, or with a 0/1 column"
+                " for each.",
+            ),
+            click.option(
+                "--discount/--no-discount",
+                default=None,
+                help="Workers whose errors move together count for less. [default: with auto]",
+            ),
+            click.option(
+                "--threads",
+                type=click.IntRange(min=1),
+                help="Number of threads. [default: all cores]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 def method_options(command: Command) -> Command:
     """What the methods can be told; each method says what it does not know."""
     for option in reversed(
@@ -184,7 +227,7 @@ def method_options(command: Command) -> Command:
             click.option(
                 "--temperature",
                 type=float,
-                help="By how much auto divides its log-odds. [default: 1.5, or by gold]",
+                help="By how much auto divides its log-odds. [default: 1.6, or by gold]",
             ),
             click.option("--beta", metavar="A,B", help="Beta prior of one-coin's accuracies."),
             click.option("--low", type=float, help="Least accuracy of that prior. [default: 0]"),
@@ -218,34 +261,17 @@ def method_options(command: Command) -> Command:
 
 @main.command()
 @click.argument("votes")
-@click.option(
-    "-m",
-    "--method",
-    help="See `quorate methods`. [default: auto; dawid-skene with options that only it has]",
-)
 @click.option("-o", "--output", metavar="FILE", help="Where the labels go; - is standard output.")
 @click.option("--workers", metavar="FILE", help="Where the workers' qualities go.")
 @click.option("--posterior", metavar="FILE", help="Where the belief in every class goes.")
 @click.option("--confusion", metavar="FILE", help="Where the workers' confusion matrices go.")
 @click.option("--save", metavar="FILE.quorate", help="Keep the whole result, for `quorate.load`.")
-@click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
 @click.option(
     "--min-confidence",
     type=float,
     help="Leave answers of a lower confidence undecided: no label. [default: 0]",
 )
-@click.option("--ordered", is_flag=True, help="The classes have an order: that in which they sort.")
-@click.option("--class-order", metavar="LOW,...,HIGH", help="The classes have this order.")
-@click.option(
-    "--features",
-    metavar="FILE",
-    help="Binary features of tasks: a table of task and feature, or with a 0/1 column for each.",
-)
-@click.option(
-    "--discount/--no-discount",
-    default=None,
-    help="Workers whose errors move together count for less. [default: with auto]",
-)
+@answer_options
 @click.option(
     "--worker-kinds", metavar="FILE", help="What workers are: a table of worker and kind."
 )
@@ -254,9 +280,6 @@ def method_options(command: Command) -> Command:
 )
 @click.option(
     "--separator", metavar="TEXT", help="What stands between a worker's answers in one row."
-)
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
 )
 @click.option(
     "--memory",
@@ -346,18 +369,9 @@ def aggregate(
 @click.option(
     "--task", "tasks", multiple=True, required=True, help="Task to explain; may be repeated."
 )
-@click.option(
-    "-m", "--method", default="dawid-skene", show_default=True, help="See `quorate methods`."
-)
+@answer_options
 @click.option(
     "--confidence", type=float, help="How sure a label has to be to be settled. [default: 0.95]"
-)
-@click.option("--gold", metavar="FILE", help="Known answers: a table of task and label.")
-@click.option("--ordered", is_flag=True, help="The classes have an order: that in which they sort.")
-@click.option("--class-order", metavar="LOW,...,HIGH", help="The classes have this order.")
-@click.option("--features", metavar="FILE", help="Binary features of tasks, as for aggregate.")
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Number of threads. [default: all cores]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @method_options
@@ -365,7 +379,7 @@ def aggregate(
 def explain(
     votes: str,
     tasks: tuple[str, ...],
-    method: str,
+    method: str | None,
     confidence: float | None,
     as_json: bool,
     ordered: bool,

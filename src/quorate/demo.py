@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CLASSES = ("bird", "cat", "dog")
 LABELS_PER_TASK = 5
-SHOWN = ("majority", "dawid-skene", "fast-dawid-skene", "hybrid", "one-coin", "spectral")
+SHOWN = ("auto", "majority", "dawid-skene", "fast-dawid-skene", "hybrid", "one-coin", "spectral")
 
 
 def run(n_tasks: int, seed: int, output: str | None, console: Console) -> None:

@@ -187,6 +187,7 @@ def _aggregate(
     notes: list[str] = []
     book, blocks = _coded(votes, asked, source, notes)
     _require_room(workforce, blocks)
+    model = make(method, **in_codes(options, book, notes))
     per_worker: dict[str, Sequence[Any]] = {}
     if discounts(asked.discount, method):
         from quorate.correlated import group_column, groups_among, vote_weights  # slow to import
@@ -196,7 +197,6 @@ def _aggregate(
         if groups:
             blocks = replace(blocks, weigh=partial(vote_weights, groups=groups))
         per_worker |= group_column(groups, blocks.n_workers, asked.discount, notes)
-    model = make(method, **in_codes(options, book, notes))
     if asked.ordered is not False:
         model, method = Ordered(model), f"{method}, ordered"
     states = StoredStates(root, blocks.starts)
