@@ -71,7 +71,7 @@ count = votes.group_by("task", "label").len()
 vote = count.group_by("task").agg(pl.col("label").sort_by("len").last())
 (vote.sink_parquet if kind == "parquet" else vote.sink_csv)(sys.argv[2])
 """
-SAME = ("--tol", "0", "--max-iter", str(ITERATIONS))
+SAME = ("-m", "dawid-skene", "--tol", "0", "--max-iter", str(ITERATIONS))
 
 
 @dataclass(frozen=True)

@@ -71,10 +71,12 @@ def run_quorate(votes: pd.DataFrame, repeats: int) -> dict[str, Any]:
     import quorate
 
     def call(iterations: int) -> tuple[pd.Series, float]:
-        result = quorate.aggregate(votes, max_iter=iterations, tol=0.0)
+        result = quorate.aggregate(votes, "dawid-skene", max_iter=iterations, tol=0.0)
         return result.labels.set_index("task")["label"], result.seconds
 
-    quorate.aggregate(votes.head(1000), max_iter=2)  # imports are not part of the race
+    quorate.aggregate(
+        votes.head(1000), "dawid-skene", max_iter=2
+    )  # imports are not part of the race
     return timed(call, repeats)
 
 
@@ -83,7 +85,7 @@ def run_engine(votes: pd.DataFrame, repeats: int) -> dict[str, Any]:
     import quorate
 
     del repeats
-    quorate.aggregate(votes.head(1000), max_iter=2)
+    quorate.aggregate(votes.head(1000), "dawid-skene", max_iter=2)
     labels = quorate.read_votes(votes).labels
     with PeakMemory() as memory:
         result = quorate.fit(quorate.DawidSkene(max_iter=ITERATIONS, tol=0.0), labels)

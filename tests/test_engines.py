@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from tests.checks import Case, assert_same_bits, leaves, small_blocks
 from tests.test_models import CASES
 
-from quorate import Labels, Result, fit
+from quorate import Auto, Labels, Result, fit
 from quorate.engines.compact import Cut, only, together, whole
 from quorate.engines.stream import Stream
 from quorate.engines.threads import Threads
@@ -60,10 +61,22 @@ def problem_in_many_blocks(case: Case) -> tuple[Any, Labels]:
     return case.model(problem), labels
 
 
-@pytest.mark.parametrize("case", STORED, ids=lambda case: case.name)
-def test_stream_gives_the_bits_of_threads(case: Case, tmp_path: Path) -> None:
+def auto_in_many_blocks() -> tuple[Any, Labels]:
+    """Auto, which is several models in one, on a problem with known answers among its tasks."""
+    _, labels = problem_in_many_blocks(STORED[0])
+    gold = np.full(labels.n_tasks, -1, dtype=np.int32)
+    gold[::7] = 1
+    return Auto(max_iter=15), replace(labels, gold=gold)
+
+
+MADE = {case.name: partial(problem_in_many_blocks, case) for case in STORED}
+MADE["auto"] = auto_in_many_blocks
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_stream_gives_the_bits_of_threads(name: str, tmp_path: Path) -> None:
     with small_blocks(12):
-        model, labels = problem_in_many_blocks(case)
+        model, labels = MADE[name]()
         in_memory = fit(model, labels, engine=Threads(1))
         on_disk = fit(model, labels, engine=OnDisk(tmp_path, 2))
     assert_same_bits(in_memory, on_disk)
@@ -92,12 +105,12 @@ def cluster() -> Iterator[Any]:
 
 @pytest.mark.xdist_group("ray")
 @pytest.mark.filterwarnings("ignore::Warning")
-@pytest.mark.parametrize("case", STORED, ids=lambda case: case.name)
-def test_ray_gives_the_bits_of_threads(case: Case, cluster: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", MADE)
+def test_ray_gives_the_bits_of_threads(name: str, cluster: Any, tmp_path: Path) -> None:
     from quorate.engines.ray import Actors
 
     with small_blocks(12):
-        model, labels = problem_in_many_blocks(case)
+        model, labels = MADE[name]()
         in_memory = fit(model, labels)
         blocks = stored(labels, tmp_path)
         engine = Actors(cluster, blocks, StoredStates(tmp_path, blocks.starts))
