@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 import quorate
 from quorate import Labels
-from quorate.intervals import Spread, reckon
+from quorate.engines.threads import Threads
+from quorate.intervals import Spread, reckon, reckon_matrices
+from quorate.intervals.matrices import Drawn, _matrix_intervals, _settled
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 
@@ -66,6 +69,44 @@ def test_confusion_matrices_are_held() -> None:
         probability = table["probability"].to_numpy()
         assert (low <= probability).all() and (probability <= high).all()
     assert 0.91 <= np.concatenate(held).mean() <= 0.98
+
+
+def test_crowds_are_drawn_from_what_was_found() -> None:
+    """The labels of a drawn crowd come as its matrices say, and the same in whatever blocks."""
+    crowd, _ = drawn(4, 6000, 3, 3, 0)
+    labels = crowd.labels
+    below = np.cumsum(np.random.default_rng(0).dirichlet(np.ones(3), (4, 3)), axis=2)
+    chosen = Drawn(below, np.array([0.2, 0.7, 1.0]), seed=3)
+    pretended = chosen.labels_of(replace(labels, gold=np.zeros(labels.n_tasks, dtype=np.int32)))
+    truth = np.repeat(pretended.gold, labels.n_said)
+    assert np.bincount(pretended.gold) / 6000 == pytest.approx([0.2, 0.5, 0.3], abs=0.02)
+    for worker in range(4):
+        for t in range(3):
+            said = pretended.label[(labels.worker == worker) & (truth == t)]
+            share = np.bincount(said, minlength=3) / len(said)
+            assert share == pytest.approx(chosen.chance[worker, t], abs=0.06)
+    block = chosen.labels_of(labels[100:200])
+    first, last = labels.indptr[100], labels.indptr[200]
+    assert np.array_equal(block.label, pretended.label[first:last])
+
+
+def test_rehearsals_widen_what_would_be_too_narrow() -> None:
+    """One class is hard for all workers: what counts and doubts alone say is too sure."""
+    held: dict[bool, list[np.ndarray]] = {True: [], False: []}
+    for seed in range(6):
+        right = np.random.default_rng(seed).uniform((0.8, 0.5), (0.95, 0.7), (50, 2))
+        matrices = np.stack([np.stack([r, 1 - r], axis=-1) for r in right.T], axis=1)
+        matrices[:, 1] = matrices[:, 1, ::-1]
+        crowd = quorate.simulate(matrices, 1000, 5, prior=UNEVEN[2], seed=seed)
+        spread = spread_of(crowd.labels)
+        engine = Threads(1).over(crowd.labels)
+        found = _settled(engine, spread, 2, 24, None)
+        for rehearsed, (low, high) in (
+            (True, reckon_matrices(engine, spread, 2)),
+            (False, _matrix_intervals(found, spread.power)),
+        ):
+            held[rehearsed].append((low <= matrices) & (matrices <= high))
+    assert np.mean(held[False]) < np.mean(held[True]) and np.mean(held[True]) > 0.905
 
 
 def test_the_vote_alone_takes_too_much_for_granted() -> None:

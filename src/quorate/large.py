@@ -186,8 +186,8 @@ def _aggregate(
     votes = _stored(root, source, sizes, workforce, scale.stage)
     notes: list[str] = []
     book, blocks = _coded(votes, asked, source, notes)
-    _require_room(workforce, blocks)
     model = make(method, **in_codes(options, book, notes))
+    _require_room(workforce, blocks, len(getattr(model, "members", (model,))))
     per_worker: dict[str, Sequence[Any]] = {}
     if discounts(asked.discount, method):
         from quorate.correlated import group_column, groups_among, vote_weights  # slow to import
@@ -408,11 +408,11 @@ def _free_memory() -> float:
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _require_room(workforce: _Workforce, blocks: StoredBlocks) -> None:
+def _require_room(workforce: _Workforce, blocks: StoredBlocks, n_models: int) -> None:
     table = blocks.n_workers * blocks.n_classes**2 * 8
     block = BLOCK_SIZE * (BLOCK_BYTES + blocks.n_classes * 8 * 3 / 2)
     require_memory(
         workforce.memory,
-        TABLES * table + (workforce.n_threads + 1) * block,
+        n_models * TABLES * table + (workforce.n_threads + 1) * block,
         f"{blocks.n_workers:,} workers and {blocks.n_classes} classes",
     )

@@ -35,7 +35,6 @@ GRID = (np.arange(64) + 0.5) / 64  # accuracies
 MEANS = np.linspace(0.3, 0.95, 27)  # of the beta distributions that the crowd's may be
 STRENGTHS = np.array([2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128.0])
 BYTES = 8 * (2 * len(NODES) + len(GRID))  # of a worker, in a sweep and what is made of it
-TABLES_OF_MATRICES = 4  # that a sweep for confusion matrices has, and what is made of them
 MOST_JUDGED = 5_000  # workers from whom the crowd's distribution is found
 AT_ONCE = 10_000  # workers whose intervals are found together
 FLATTEST = 0.05  # a likelihood is raised to no lower power
@@ -103,7 +102,7 @@ def reckon(engine: Sweeper, passes: int = PASSES) -> Spread:
         found = _judge(engine.sweep(_listen, trusted), len(trusted.log_prior))
         moved = float(np.abs(found.spread.accuracy - trusted.accuracy).mean())
         trusted = trusted._replace(
-            accuracy=_inside((trusted.accuracy + found.spread.accuracy) / 2),
+            accuracy=inside((trusted.accuracy + found.spread.accuracy) / 2),
             variance=found.variance,
         )
         if moved < SETTLED:
@@ -121,10 +120,10 @@ def _start(voted: Voted) -> Trusted:
     average = tally[:, 0].sum() / max(tally.sum(), 1)
     accuracy = (tally[:, 0] + START_AS * average) / (tally.sum(axis=1) + START_AS)
     shares = np.maximum(voted.classes / voted.classes.sum(), LEAST)
-    return Trusted(_inside(accuracy), np.zeros(len(tally)), np.log(shares / shares.sum()))
+    return Trusted(inside(accuracy), np.zeros(len(tally)), np.log(shares / shares.sum()))
 
 
-def _inside(accuracy: Floats) -> Floats:
+def inside(accuracy: Floats) -> Floats:
     return np.clip(accuracy, LEAST, 1 - LEAST)
 
 
@@ -228,132 +227,3 @@ def _quantile(posterior: Floats, q: float) -> Floats:
     part = np.clip((q - before) / np.maximum(inside, 1e-300), 0, 1)
     quantile: Floats = (cell + part) / len(GRID)
     return quantile
-
-
-class Matrices(NamedTuple):
-    """Confusion matrices as logarithms, with a row for each (worker, label) and a column for each
-    truth, and the classes' shares; the crowd's matrix ``[truth, label]`` counts as ``worth`` labels
-    of each worker and truth."""
-
-    log_chance: Floats
-    log_prior: Floats
-    worth: float = 0.0
-
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("log_chance",)
-
-
-class Met(NamedTuple):
-    """In those rows and columns the expected counts, and their doubts: the variance of whether
-    each label belongs there."""
-
-    counts: Floats | Rows
-    doubts: Floats | Rows
-    classes: Floats
-
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("counts", "doubts")
-
-
-def reckon_matrices(
-    engine: Sweeper, spread: Spread, n_classes: int, passes: int = 3 * PASSES
-) -> tuple[Floats, Floats]:
-    """The 95 % intervals of all entries of confusion matrices ``[worker, truth, label]``.
-
-    They are those of Dawid-Skene when rows have a Dirichlet distribution around the crowd's. Labels
-    that may belong to another truth tell less of an entry, and count for less (Louis, 1982).
-    """
-    right = _inside(spread.accuracy)[:, None, None]
-    wrong = (1 - right) / max(n_classes - 1, 1)
-    chance = np.where(np.eye(n_classes, dtype=bool), right, wrong)
-    shares = np.full(n_classes, 1 / n_classes)
-    known = Matrices(np.log(chance).reshape(-1, n_classes), np.log(shares))
-    for _ in range(passes):
-        met = engine.sweep(_meet, known)
-        before = known.log_chance
-        known = _matrices(_by_worker(met.counts), met.classes, spread.worth)
-        if float(np.abs(np.exp(known.log_chance) - np.exp(before)).mean()) < SETTLED / 5:
-            break
-    met = engine.sweep(_meet, known)
-    return _matrix_intervals(_by_worker(met.counts), _by_worker(met.doubts), known, spread.power)
-
-
-def _meet(block: Labels, known: Matrices, state: Any) -> tuple[Any, Met]:
-    log_joint = block.pairs.gather(known.log_chance) + known.log_prior
-    clamp(log_joint, block)
-    posterior, _ = kernels.normalise(log_joint)
-    counts = block.pairs.scatter(posterior)
-    doubts = block.pairs.scatter(posterior * (1 - posterior))
-    return state, Met(counts, doubts, block.class_sums(posterior))
-
-
-def _by_worker(table: Floats | Rows) -> Floats:
-    """``[worker, label, truth]``."""
-    whole: Floats = dense(table)
-    return whole.reshape(-1, whole.shape[1], whole.shape[1])
-
-
-def _matrices(counts: Floats, classes: Floats, most: float) -> Matrices:
-    """Rows differ from worker to worker at least as accuracies do."""
-    crowd = counts.sum(axis=0) + 1 / len(classes)
-    crowd /= crowd.sum(axis=0)
-    worth = min(_crowd_worth(counts, crowd), most)
-    chance = (counts + worth * crowd) / (counts.sum(axis=1, keepdims=True) + worth)
-    shares = np.maximum(classes / classes.sum(), LEAST)
-    return Matrices(np.log(chance).reshape(-1, len(classes)), np.log(shares / shares.sum()), worth)
-
-
-def _crowd_worth(counts: Floats, crowd: Floats) -> float:
-    """How many labels the crowd's matrix counts as: the greatest likelihood of the expected counts
-    when workers' rows have a Dirichlet distribution around the crowd's."""
-    from scipy.special import gammaln  # slow to import
-
-    some = counts[:: -(-len(counts) // MOST_JUDGED)]
-
-    def log_likelihood(worth: float) -> float:
-        prior = worth * crowd
-        rows = gammaln(worth) - gammaln(some.sum(axis=1) + worth)
-        cells = gammaln(some + prior) - gammaln(prior)
-        return float(rows.sum() + cells.sum())
-
-    return float(max(STRENGTHS, key=log_likelihood))
-
-
-def _matrix_intervals(
-    counts: Floats, doubts: Floats, known: Matrices, power: Floats
-) -> tuple[Floats, Floats]:
-    """Beta distributions around the estimates, each as narrow as its labels are worth."""
-    from scipy.special import betaincinv  # slow to import
-
-    share = np.clip(np.exp(known.log_chance), 1e-6, 1 - 1e-6).reshape(counts.shape)
-    labels = _labels_worth(counts, doubts, share, known.worth) * power[:, None, None]
-    a, b = share * (labels + known.worth), (1 - share) * (labels + known.worth)
-    low, high = (np.asarray(betaincinv(a, b, q), dtype=np.float64) for q in (LOWEST, HIGHEST))
-    return low.transpose(0, 2, 1), high.transpose(0, 2, 1)
-
-
-def _labels_worth(counts: Floats, doubts: Floats, share: Floats, worth: float) -> Floats:
-    """As how many labels of tasks whose truth is known the labels count, for each entry: those that
-    are expected, less what is missing because they may be of another truth, less what hangs on how
-    often the worker gives the label to all other truths, which is not known either."""
-    met = counts.sum(axis=1, keepdims=True)
-    met_else = met.sum(axis=2, keepdims=True) - met
-    given = share * (met + worth)
-    other = (given.sum(axis=2, keepdims=True) - given) / (
-        met_else + worth * max(share.shape[2] - 1, 1)
-    )
-    other = np.clip(other, 1e-6, 1 - 1e-6)
-    rest = doubts.sum(axis=1, keepdims=True) - doubts
-
-    def missing(one: Floats, two: Floats) -> Floats:
-        spread = np.sqrt(one * (1 - one) * two * (1 - two))
-        both: Floats = (doubts * (1 - one) * (1 - two) + rest * one * two) / spread
-        return both
-
-    own = met + worth - missing(share, share)
-    else_ = np.maximum(met_else + worth - missing(other, other), worth)
-    labels = own - missing(share, other) ** 2 / else_ - worth
-    worth_of_labels: Floats = np.clip(labels, FLATTEST * met, met)
-    return worth_of_labels
