@@ -16,6 +16,7 @@ from quorate.bench import field, weighing
 from quorate.bench.experiment import Plan
 from quorate.bench.judging import known
 from quorate.engines.threads import Threads
+from quorate.model import Off
 from quorate.models import METHODS, Auto, DawidSkene, Mace, Majority
 from quorate.models import auto as module
 from quorate.result import ExpectedError, Overview, Result
@@ -211,10 +212,29 @@ def test_undecided_answers_have_no_label() -> None:
 
 def test_the_expected_error_has_an_interval_that_widens_with_few_tasks() -> None:
     few, many = (Overview(n, np.empty(0), 0.9 * n, 0) for n in (10, 10_000))
-    narrow, wide = ExpectedError.of(many, 0.5), ExpectedError.of(few, 0.5)
+    narrow, wide = (ExpectedError.of(tasks, Off(0.0, 0.5)) for tasks in (many, few))
     assert narrow.error == pytest.approx(wide.error) == pytest.approx(0.1)
     assert wide.low < narrow.low < 0.1 < narrow.high < wide.high
-    assert quorate.fit(DawidSkene(), crowd()).expected_error is None
+
+
+def test_other_methods_are_not_believed_as_they_are() -> None:
+    """Models that take votes for independent say too low an error, and the vote one too high."""
+    for model, sign in ((DawidSkene(), 1), (Majority(), -1)):
+        result = quorate.fit(model, crowd())
+        error, low, high = result.expected_error
+        assert sign * (error - (1 - result.confidence.mean())) > 0
+        assert low < error < high
+
+
+def test_the_expected_error_of_any_method_on_public_sets(data: Path) -> None:
+    for method in ("majority", "dawid-skene", "mace", "iwmv", "ibcc", "glad"):
+        held = 0
+        for name in field.DATA_SETS:
+            votes = known(name, data)
+            result = field.fitted(method, votes.labels)
+            error = field.percent_wrong(result.posterior, votes.truth) / 100
+            held += result.expected_error.low <= error <= result.expected_error.high
+        assert held >= 11, method
 
 
 def test_reliability_and_calibration_slowly() -> None:

@@ -269,8 +269,12 @@ def test_a_matrix_that_has_no_features_is_said() -> None:
 
 
 def test_a_method_that_makes_no_use_of_features_says_so() -> None:
-    with pytest.raises(UsageError, match="auto does not learn from features"):
-        quorate.aggregate(VOTES, features=LONG)
+    with pytest.raises(UsageError, match="majority does not learn from features"):
+        quorate.aggregate(VOTES, "majority", features=LONG)
+
+
+def test_features_alone_say_which_method_it_is() -> None:
+    assert quorate.aggregate(VOTES, features=LONG).method == "naive-bayes"
 
 
 def test_tasks_with_only_features_are_labelled_and_reported() -> None:

@@ -93,8 +93,9 @@ def aggregate(
     a task all count, or only the first or last with `repeats`. Cells in `missing` are missing.
 
     `method` is one that `quorate.methods()` names; by default ``"auto"``, which weighs a few models
-    by how well they foretell votes, or, given options that only Dawid-Skene has, that. Answers
-    whose confidence is below `min_confidence` are left out: the label is null.
+    by how well they foretell votes; with features ``"naive-bayes"``, and with options that only
+    Dawid-Skene has, that. Answers whose confidence is below `min_confidence` are left out: the
+    label is null.
 
     `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
     `ordered` says that classes have an order: True for that in which they sort, or a list of them.
@@ -140,7 +141,8 @@ def aggregate(
         raise UsageError("repeats cannot be told from several right answers: leave it at count.")
     if ordered is not False and multilabel:
         raise UsageError("ordered is for one right answer: options of several have no order.")
-    method = default_method(options) if method is None else method
+    if method is None:
+        method = default_method(options, features is not None)
     if not 0 <= min_confidence <= 1:
         raise UsageError(f"min_confidence is a probability, not {min_confidence}.")
     if min_confidence and multilabel:

@@ -82,7 +82,8 @@ def answer_options(command: Command) -> Command:
                 "-m",
                 "--method",
                 help="See `quorate methods`."
-                " [default: auto; dawid-skene with options that only it has]",
+                " [default: auto; naive-bayes with features, dawid-skene with options that only it"
+                " has]",
             ),
             click.option(
                 "--gold", metavar="FILE", help="Known answers: a table of task and label."

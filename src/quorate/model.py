@@ -35,6 +35,15 @@ class Step(NamedTuple):
     impossible: int = 0
 
 
+class Off(NamedTuple):
+    """How far the confidences of a method were off on public sets: by how much the log-odds of the
+    error that they say were ``too_low``, and how far they lay ``around`` that, in root mean
+    square."""
+
+    too_low: float = 2.0
+    around: float = 1.2
+
+
 class Model(Protocol):
     """What the loop in ``fit`` asks of a model; ``params``, ``local`` and ``stats`` are its own.
 
@@ -66,7 +75,8 @@ class Model(Protocol):
     # A model may also have `per_task(block, params, local)`: more columns for the table of labels,
     # such as each task's difficulty, by name; and `learned`, like `posterior`, where what workers
     # are judged by is another belief. A model whose belief is a product of a factor for each vote
-    # may have `log_joint(block, params, **per_task)`: by it labels are explained.
+    # may have `log_joint(block, params, **per_task)`: by it labels are explained. `off_by` says how
+    # much its confidences are to be trusted, where that is not what most models' are.
 
     def newcomer(self, stats: Any, params: Any) -> Any:
         """The parameters with one more worker, who is the crowd's average."""

@@ -32,7 +32,7 @@ from quorate.io import (
 )
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
-from quorate.model import Model, Step, dense
+from quorate.model import Model, Off, Step, dense
 from quorate.models import MODELS
 
 FORMAT = 1
@@ -70,22 +70,23 @@ class ExpectedError(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, overview: Overview, off_by: float) -> ExpectedError:
+    def of(cls, overview: Overview, off_by: Off) -> ExpectedError:
         """What the confidences say, as far as such confidences are to be trusted: their log-odds
         are off by so much, and the tasks are a sample.
 
         Examples:
             >>> overview = Overview(1000, np.array([600.0, 400.0]), 900.0, 0)
-            >>> [round(share, 3) for share in ExpectedError.of(overview, 0.5)]
+            >>> [round(share, 3) for share in ExpectedError.of(overview, Off(0.0, 0.5))]
             [0.1, 0.046, 0.204]
         """
         tasks = max(overview.tasks, 1)
-        error = float(np.clip(1 - overview.confidence / tasks, 0.0, 1.0))
-        share = (error * tasks + 0.5) / (tasks + 1)
-        log_odds = np.log(share / (1 - share))
-        half = 1.644854 * np.sqrt(off_by**2 + 1 / ((tasks + 1) * share * (1 - share)))
-        low, high = 1 / (1 + np.exp(-(log_odds + half * np.array([-1, 1]))))
-        return cls(error, float(min(low, error)), float(max(high, error)))
+        said = np.clip(1 - overview.confidence / tasks, 1e-9, 1 - 1e-9)
+        share = (said * tasks + 0.5) / (tasks + 1)
+        half = 1.644854 * np.sqrt(off_by.around**2 + 1 / ((tasks + 1) * share * (1 - share)))
+        odds = np.array([said, share, share]) / (1 - np.array([said, share, share]))
+        odds *= np.exp(off_by.too_low + half * np.array([0, -1, 1]))
+        error, low, high = (odds / (1 + odds)).tolist()
+        return cls(error, min(low, error), max(high, error))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,13 +116,13 @@ class Fitted:
         return self.found_spread
 
     @property
-    def expected_error(self) -> ExpectedError | None:
-        """How many answers are likely to be wrong, with a 90 % interval; None from a method whose
-        confidences are not calibrated. An error that the whole crowd shares does not show in its
-        votes, and is not in here."""
-        off_by = getattr(getattr(self.model, "model", self.model), "off_by", None)
+    def expected_error(self) -> ExpectedError:
+        """How many answers are likely to be wrong, with a 90 % interval, by the confidences and by
+        how far such a method's were off on public sets. An error that the whole crowd shares does
+        not show in its votes, and is not in here."""
+        off_by = getattr(getattr(self.model, "model", self.model), "off_by", Off())
         overview: Overview = self.overview  # type: ignore[attr-defined]
-        return None if off_by is None else ExpectedError.of(overview, off_by)
+        return ExpectedError.of(overview, off_by)
 
     @property
     def workers(self) -> Any:

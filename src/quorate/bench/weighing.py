@@ -16,6 +16,7 @@ import numpy as np
 from quorate import kernels, metrics
 from quorate.bench.experiment import Cell, Claim, Plan, Report, Table
 from quorate.bench.judging import fitted, known, percent_wrong
+from quorate.model import Off
 from quorate.result import ExpectedError, Overview
 
 POOL = ("majority", "dawid-skene", "fast-dawid-skene", "ibcc", "mace", "iwmv")
@@ -55,7 +56,7 @@ def weighing_on(plan: Plan, name: str) -> dict[str, Any]:
         },
         "tasks": labels.n_tasks,
         "confidence": float(auto.confidence.sum()),
-        "expected": list(auto.expected_error or ()),
+        "expected": list(auto.expected_error),
         "error": percent_wrong(auto.posterior, truth) / 100,
         "weights": auto.model.weights_of(auto.params),  # type: ignore[attr-defined]
         "differ": auto.stats.differ,
@@ -127,7 +128,7 @@ def _left_out(cells: Mapping[str, Any]) -> Table:
         mixture, temperature = _best_mixture(others), _best_temperature(others)
         with_vote = _best_mixture(others, "majority")
         overview = Overview(cell["tasks"], np.empty(0), cell["confidence"], 0)
-        expected = ExpectedError.of(overview, _off_by(others))
+        expected = ExpectedError.of(overview, Off(0.0, _off_by(others)))
         rows.append(
             {
                 "left out": name,

@@ -40,7 +40,6 @@ from quorate.result import Result
 
 ROUNDS = 4
 MOST_LABELS, MOST_BLOCKS = 500_000, 8  # that are looked at
-CROWD = 2.0  # pseudo-counts of the crowd's pooled matrix in each row of a worker's
 
 
 class Independence(NamedTuple):
@@ -146,7 +145,7 @@ def _look(
 ) -> Look:
     weighed = replace(labels, weight=vote_weights(labels, groups))
     result = fit(model, weighed, engine=engine, progress=progress)
-    confusion = crowd_like(_counts(labels, result))
+    confusion = _confusion(labels, result)
     voice = voices(groups, labels.n_workers)
     suspects = suspects_among(runs, confusion, result.params.prior, voice)
     first, second, *_ = suspects.pairs
@@ -154,23 +153,14 @@ def _look(
     return Look(weighed, result, confusion, found)
 
 
-def crowd_like(counts: Floats) -> Floats:
-    """Confusion matrices ``[worker, truth, label]`` drawn towards the crowd's, without zeros: what
-    a worker with few labels is like is mostly not known."""
-    pooled = counts.sum(axis=0) + 1 / counts.shape[1]
-    pooled /= pooled.sum(axis=1, keepdims=True)
-    drawn: Floats = counts + CROWD * pooled
-    drawn /= drawn.sum(axis=2, keepdims=True)
-    return drawn
-
-
-def _counts(labels: Labels, result: Result) -> Floats:
-    """``[worker, truth, label]``: a worker is known by all labels, whatever they weigh."""
+def _confusion(labels: Labels, result: Result) -> Floats:
+    """``[worker, truth, label]``, drawn towards the crowd's, without zeros: what a worker with few
+    labels is like is mostly not known. A worker is known by all labels, whatever they weigh."""
     total = None
     for block in labels.blocks():
         tasks = slice(block.first_task, block.first_task + block.n_tasks)
         total = add(total, block.pairs.scatter(result.posterior[tasks]))
     assert total is not None
     shape = (labels.n_workers, labels.n_classes, labels.n_classes)
-    by_label: Floats = total.reshape(shape)
+    by_label: Floats = kernels.drawn_to_crowd(total).reshape(shape)
     return by_label.transpose(0, 2, 1)

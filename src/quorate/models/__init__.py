@@ -245,13 +245,16 @@ def method_named(name: str) -> Method:
     return METHODS[name]
 
 
-def default_method(options: Iterable[str]) -> str:
-    """Auto; but Dawid-Skene when it is told what only that can be told, such as workers' histories.
+def default_method(options: Iterable[str], features: bool = False) -> str:
+    """Auto; but naive Bayes of tasks that have features, and Dawid-Skene when it is told what only
+    that can be told, such as workers' histories.
 
     Examples:
         >>> default_method(["seed"]), default_method(["worker_prior"])
         ('auto', 'dawid-skene')
     """
+    if features:
+        return "naive-bayes"
     rich, plain = (set(METHODS[name].options) for name in ("dawid-skene", "auto"))
     return "dawid-skene" if (rich - plain) & set(options) else "auto"
 

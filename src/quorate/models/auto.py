@@ -32,7 +32,7 @@ from quorate import kernels
 from quorate.errors import require_choice, require_number
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Model, Step, Ties, dense
+from quorate.model import Model, Off, Step, Ties, dense
 from quorate.model import Params as EMParams
 from quorate.model import Stats as EMStats
 from quorate.models.dawid_skene import DawidSkene
@@ -53,7 +53,7 @@ KNOWN_WORTH = 10.0  # known answers that speak for SHARED
 PATIENCE = 20  # steps of a model after which it has to end with the other
 REHEARSE, COUNT, JUDGE, TEMPER, FIT = range(5)
 
-OFF_BY = 0.93  # the log-odds of the expected error: root mean square over public data sets
+OFF_BY = Off(too_low=0.0, around=0.93)
 
 NOTHING_HIDDEN = "No vote could be hidden to weigh the models by: they count alike."
 VOTE, PARTS = "majority", ("dawid-skene", "mace")
@@ -147,7 +147,7 @@ class Auto:
     ties: Ties = "random"
     seed: int = 0
 
-    off_by: ClassVar[float] = OFF_BY
+    off_by: ClassVar[Off] = OFF_BY
     weighs_votes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

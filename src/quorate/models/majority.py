@@ -12,7 +12,7 @@ from quorate import kernels
 from quorate.errors import require_choice, require_number
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Step, Ties
+from quorate.model import Off, Step, Ties
 
 
 class Params(NamedTuple):
@@ -42,6 +42,7 @@ class Majority:
 
     params_type: ClassVar[type[Params]] = Params
     stats_type: ClassVar[type[Stats]] = Stats
+    off_by: ClassVar[Off] = Off(too_low=-0.7, around=1.3)  # shares of votes are no odds
     weighs_votes: ClassVar[bool] = True
 
     ties: Ties = "shared"

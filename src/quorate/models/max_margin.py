@@ -23,7 +23,7 @@ from quorate import kernels
 from quorate.errors import require_choice, require_number
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Step, Ties, dense
+from quorate.model import Off, Step, Ties, dense
 
 TIED = 1e-9  # votes that differ by less are tied, and teach nothing
 
@@ -80,6 +80,7 @@ class MaxMargin:
 
     params_type: ClassVar[type[Params]] = Params
     stats_type: ClassVar[type[Stats]] = Stats
+    off_by: ClassVar[Off] = Off(too_low=-0.7, around=1.3)  # shares of votes are no odds
 
     cost: float = 0.3
     rounding: float = 0.1

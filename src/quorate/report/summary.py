@@ -63,8 +63,7 @@ def _found(result: Result | Multilabel) -> dict[str, Any]:
 
 
 def _expected_error(result: Result | Multilabel) -> dict[str, float] | None:
-    expected = None if isinstance(result, Multilabel) else result.expected_error
-    return None if expected is None else expected._asdict()
+    return None if isinstance(result, Multilabel) else result.expected_error._asdict()
 
 
 def _mixture(result: Result | Multilabel) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 from quorate.store.shuffle import block_place, load, write
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "votes.json"
 
 
