@@ -29,7 +29,7 @@ from rich.table import Table
 from quorate.simulate import simulate
 
 PER_TASK, WORKERS, CLASSES = 5, 10_000, 4
-ITERATIONS = ("--tol", "0", "--max-iter", "25")
+ITERATIONS = ("-m", "dawid-skene", "--tol", "0", "--max-iter", "25")
 KILL_AFTER = 4  # iterations
 PATIENCE = 600  # seconds
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 # Tasks and labels of a block: so few that its posterior stays in a cache, so many that threads
-# seldom wait for each other between one call and the next.
-BLOCK_SIZE = 600_000
+# seldom wait for each other between one call and the next; fewer where there would be few blocks.
+BLOCK_SIZE, LEAST_BLOCK, FEW_BLOCKS = 600_000, 150_000, 16
 LARGEST_CODE = np.iinfo(np.int32).max
 
 
@@ -127,10 +127,10 @@ class Labels:
     def blocks(self, size: int | None = None) -> Iterator[Labels]:
         """Runs of whole tasks of about ``size`` tasks, labels and features. Where they are cut
         depends on these alone, so that sums over blocks are the same on any number of threads."""
-        size = size or BLOCK_SIZE
         cost = self.indptr + np.arange(self.n_tasks + 1)
         if self.features is not None:
             cost = cost + self.features.indptr
+        size = size or block_size(int(cost[-1]))
         cuts = np.searchsorted(cost, np.arange(size, int(cost[-1]), size))
         edges = np.unique(np.concatenate([[0], cuts, [self.n_tasks]]))
         for start, stop in pairwise(edges.tolist()):
@@ -289,6 +289,11 @@ class Labels:
     def weighed(self, values: Floats) -> Floats:
         """What is said of each label, times its weight."""
         return values if self.weight is None else values * self.weight
+
+
+def block_size(cost: int) -> int:
+    """Tasks and labels of a block, of so many in all."""
+    return min(BLOCK_SIZE, max(LEAST_BLOCK, cost // FEW_BLOCKS))
 
 
 def joined(parts: Sequence[Labels]) -> Labels:

@@ -17,7 +17,7 @@ import numpy as np
 from quorate import kernels
 from quorate.errors import require_choice, require_number, require_shape
 from quorate.kernels import Floats, Rows
-from quorate.labels import BLOCK_SIZE, Labels
+from quorate.labels import BLOCK_SIZE, FEW_BLOCKS, LEAST_BLOCK, Labels
 
 Ties = Literal["first", "random", "shared"]
 
@@ -430,7 +430,7 @@ WORTH_A_TABLE = 2  # labels for each row of a table that is made for them
 def run_length(n_blocks: int, labels: Labels) -> int:
     """How many blocks' statistics are added one after the other, of so many such blocks: a run has
     a table of its own, which has to be worth it, and the runs are shared among threads."""
-    n_labels = n_blocks * BLOCK_SIZE
+    n_labels = n_blocks * (LEAST_BLOCK if n_blocks < FEW_BLOCKS else BLOCK_SIZE)
     height = labels.n_workers * labels.n_classes
     n_runs = min(max(RUNS, n_blocks // RUNS), max(1, n_labels // (WORTH_A_TABLE * height)))
     even = 1 << (n_runs.bit_length() - 1)

@@ -16,7 +16,7 @@ from quorate.io.batches import Batches, Piece, open_batches
 from quorate.io.encode import ROLES
 from quorate.io.faults import GZIP, ZSTD
 from quorate.io.sources import MISSING
-from quorate.labels import BLOCK_SIZE
+from quorate.labels import LEAST_BLOCK, block_size
 from quorate.store.directory import Manifest, Store
 from quorate.store.shuffle import (
     Arranged,
@@ -105,7 +105,7 @@ def fill(
 
     marks = [s.mark for s in scattered]
     codes = dict(zip(marks, map(PieceCodes, worker_codes, label_codes), strict=True))
-    shuffle = replace(shuffle, block_size=size or BLOCK_SIZE)
+    shuffle = replace(shuffle, least_block=size or LEAST_BLOCK)
     label_type = np.min_scalar_type(len(labels)).name
     gather = partial(shuffle.gather, codes=codes, label_type=label_type, repeats=source.repeats)
     gathered: dict[int, Gathered] = {}
@@ -118,7 +118,8 @@ def fill(
     parts = list(gathered)
     edges = edges_between([part.samples for part in gathered.values()])
     counts = list(each(partial(shuffle.count, edges=edges), parts))
-    order = Order(edges, sum(c[0] for c in counts), sum(c[1] for c in counts), shuffle.block_size)
+    tasks, votes = (sum(column) for column in zip(*counts, strict=True))
+    order = Order(edges, tasks, votes, size or block_size(int(tasks[-1] + votes[-1])))
     arrange = partial(shuffle.arrange, parts, order, n_workers=len(workers), n_classes=len(labels))
     arranged: list[Arranged] = []
     runs = order.runs(sizes.blocks)

@@ -27,7 +27,7 @@ from quorate.io.batches import Batches, Piece
 from quorate.io.coding import codes_of
 from quorate.io.sources import Kind, Table
 from quorate.kernels import Codes
-from quorate.labels import BLOCK_SIZE, Labels
+from quorate.labels import LEAST_BLOCK, Labels
 
 ROWS_OF_A_PIECE = 40  # bits of a row's number, below those of its piece
 SAMPLES_OF_A_BLOCK = 4
@@ -100,7 +100,7 @@ class Shuffle:
     root: Path
     n_parts: int
     whole_numbers: Sequence[str] = ()
-    block_size: int = BLOCK_SIZE
+    least_block: int = LEAST_BLOCK
 
     def scatter(
         self,
@@ -179,7 +179,7 @@ class Shuffle:
         save(place, label=labels.label.astype(label_type))
         write(tasks.to_frame(), place / "tasks.arrow")
         cost = ends + np.arange(len(ends))
-        step = max(1, min(self.block_size // SAMPLES_OF_A_BLOCK, int(cost[-1]) // 8))
+        step = max(1, min(self.least_block // SAMPLES_OF_A_BLOCK, int(cost[-1]) // 8))
         at = np.unique(np.searchsorted(cost, np.arange(step, int(cost[-1]), step)))
         kind = str(retyped(tasks).dtype) if tasks.dtype == pl.String else "String"
         return Gathered(len(tasks), len(worker), rows - len(worker), first[at], kind)
