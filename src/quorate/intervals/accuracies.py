@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from quorate import kernels
-from quorate.kernels import Floats, Rows
+from quorate.kernels import Floats, Rows, TallIncidence
 from quorate.labels import Labels
 from quorate.model import clamp, dense
 
@@ -35,7 +35,7 @@ GRID = (np.arange(64) + 0.5) / 64  # accuracies
 MEANS = np.linspace(0.3, 0.95, 27)  # of the beta distributions that the crowd's may be
 STRENGTHS = np.array([2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128.0])
 BYTES = 8 * (2 * len(NODES) + len(GRID))  # of a worker, in a sweep and what is made of it
-MOST_JUDGED = 5_000  # workers from whom the crowd's distribution is found
+MOST_JUDGED = 2_000  # workers from whom the crowd's distribution is found
 AT_ONCE = 10_000  # workers whose intervals are found together
 FLATTEST = 0.05  # a likelihood is raised to no lower power
 LOWEST, HIGHEST = 0.025, 0.975
@@ -99,7 +99,7 @@ def reckon(engine: Sweeper, passes: int = PASSES) -> Spread:
     """The intervals of all workers' accuracies."""
     trusted = _start(engine.sweep(_vote, None))
     for _ in range(passes):
-        found = _judge(engine.sweep(_listen, trusted), len(trusted.log_prior))
+        found = _judge(engine.sweep(_listen, trusted), trusted, last=False)
         moved = float(np.abs(found.spread.accuracy - trusted.accuracy).mean())
         trusted = trusted._replace(
             accuracy=inside((trusted.accuracy + found.spread.accuracy) / 2),
@@ -107,7 +107,7 @@ def reckon(engine: Sweeper, passes: int = PASSES) -> Spread:
         )
         if moved < SETTLED:
             break
-    return _judge(engine.sweep(_listen, trusted), len(trusted.log_prior)).spread
+    return _judge(engine.sweep(_listen, trusted), trusted, last=True).spread
 
 
 def _vote(block: Labels, params: None, state: Any) -> tuple[Any, Voted]:
@@ -145,12 +145,11 @@ def _histogram(block: Labels, values: Floats) -> Floats | Rows:
     node = np.clip(np.searchsorted(NODES, values, side="right") - 1, 0, len(NODES) - 2)
     above = (values - NODES[node]) / (NODES[node + 1] - NODES[node])
     row = block.worker * np.int32(len(NODES)) + node.astype(np.int32)
-    places = kernels.incidence(
-        np.arange(2 * block.n_labels + 1, dtype=np.int32),
-        np.stack([row, row + 1], axis=1).ravel(),
-        block.n_workers * len(NODES),
-    )
-    return places.scatter(np.stack([1 - above, above], axis=1).reshape(-1, 1))
+    both = np.concatenate([row, row + np.int32(1)])
+    share = np.concatenate([1 - above, above])
+    place = np.arange(len(both), dtype=np.int32)
+    height = block.n_workers * len(NODES)
+    return TallIncidence(both, place, len(both), height).scatter(share[:, None])
 
 
 def _information(block: Labels, trusted: Trusted, posterior: Floats, belief: Floats) -> Floats:
@@ -175,9 +174,10 @@ class _Found(NamedTuple):
     variance: Floats
 
 
-def _judge(backed: Backed, n_classes: int) -> _Found:
-    """Each worker's posterior: the crowd's distribution times the likelihood, flattened."""
-    wrong = (1 - GRID) / max(n_classes - 1, 1)
+def _judge(backed: Backed, trusted: Trusted, last: bool) -> _Found:
+    """Each worker's posterior: the crowd's distribution times the likelihood, flattened; its
+    quantiles only at last."""
+    wrong = (1 - GRID) / max(len(trusted.log_prior) - 1, 1)
     log_chance = np.log(NODES[:, None] * GRID + (1 - NODES)[:, None] * wrong)
     backing = dense(backed.backing).reshape(-1, len(NODES))
     told, hanging = dense(backed.information).T
@@ -188,11 +188,13 @@ def _judge(backed: Backed, n_classes: int) -> _Found:
     alone = 1 / (told + 1 / spread)
     variance = np.minimum(alone * (1 + hanging * alone), spread)
     power = np.clip((1 / variance - 1 / spread) / told, FLATTEST, 1)
-    mean, low, high = np.empty((3, len(backing)))
+    mean, low, high = np.zeros((3, len(backing)))
     for start in range(0, len(backing), AT_ONCE):
         at = slice(start, start + AT_ONCE)
         log_likelihood = backing[at] @ log_chance
         mean[at] = _posterior(log_likelihood, crowd) @ GRID
+        if not last:
+            continue
         flattened = _posterior(log_likelihood * power[at, None], crowd)
         low[at], high[at] = (_quantile(flattened, q) for q in (LOWEST, HIGHEST))
     worth = average * (1 - average) / spread - 1  # of the beta distribution with that variance
