@@ -75,7 +75,8 @@ def test_what_was_read_and_found_and_how() -> None:
     printed = lines(result.stdout)
     found, how = summary["found"], summary["how"]
     shares = sorted(found["class_shares"].items(), key=lambda item: -item[1])
-    assert printed[:11] == [
+    error, low, high = found["expected_error"].values()
+    assert printed[:12] == [
         "Read",
         "tasks 30",
         "workers 12",
@@ -86,22 +87,23 @@ def test_what_was_read_and_found_and_how() -> None:
         "Found",
         "class shares " + ", ".join(f"{name} {share:.1%}" for name, share in shares),
         f"mean confidence {found['mean_confidence']:.3f}",
+        f"expected error {error:.1%} (90 % interval {low:.1%} to {high:.1%})",
         f"tasks near a tie {found['near_ties']}",
     ]
     workers = [
         f"{w['worker']} {w['labels']} {w['accuracy']:.3f} {w['low']:.3f} to {w['high']:.3f}"
         for w in [*found["best_workers"], *reversed(found["worst_workers"])]
     ]
-    assert printed[11:13] == ["Workers", "worker labels accuracy 95 % interval"]
-    assert printed[13:23] == workers and len(set(workers)) == 10
-    assert printed[23:27] == [
+    assert printed[12:14] == ["Workers", "worker labels accuracy 95 % interval"]
+    assert printed[14:24] == workers and len(set(workers)) == 10
+    assert printed[24:28] == [
         "How",
         "method dawid-skene",
         f"iterations {how['iterations']}, converged",
         f"log-likelihood {how['log_likelihood']:,.2f}",
     ]
-    assert printed[27].startswith("seconds ")
-    assert printed[28:] == ["The labels themselves: -o labels.csv, or -o - for standard output."]
+    assert printed[28].startswith("seconds ")
+    assert printed[29:] == ["The labels themselves: -o labels.csv, or -o - for standard output."]
     assert result.stderr == ""
 
 

@@ -31,9 +31,9 @@ Codes = NDArray[np.int32]
 # class with one more zero than another always loses, as in the limit of a vanishing probability.
 LOG_ZERO = -1e9
 
-
 MOST_STEPS, SMALL_STEP = 100, 1e-6
-CACHED = 240_000  # numbers that can be gone over again and again in a core's own cache
+CACHED = 400_000  # numbers that can be gone over again and again in a cache
+AT_ONCE = 40_000  # labels
 
 
 class Incidence(NamedTuple):
@@ -143,7 +143,8 @@ def accumulate(
         return
     flat, total = _flat(values, into.dtype), into.reshape(-1)
     width = into[:1].size
-    for some in parts(at):  # so that the ones are read from the cache
+    for start in range(0, len(at), AT_ONCE):  # so that the ones are read from the cache
+        some = slice(start, start + AT_ONCE)
         factor = _ones(len(at[some])) if weight is None else weight[some]
         coo_matmat_dense(len(factor), width, at[some], of[some], factor, flat, total)
 
@@ -259,10 +260,10 @@ def _normalise(log_joint: Floats) -> Floats:
     return highest
 
 
-def log_or(values: Floats, at_zero: float = LOG_ZERO) -> Floats:
+def log_or(values: Floats, at_zero: float = LOG_ZERO, out: Floats | None = None) -> Floats:
     """The logarithm, with ``at_zero`` for that of zero."""
     with np.errstate(divide="ignore"):
-        logs: Floats = np.log(values)
+        logs: Floats = np.log(values, out=out)
     if at_zero == LOG_ZERO:
         return np.maximum(logs, LOG_ZERO, out=logs)
     logs[values == 0] = at_zero

@@ -50,7 +50,7 @@ class DawidSkene(EM):
                 known += worker_prior[some].transpose(0, 2, 1)
             answered = np.einsum("wlt->wt", known)[:, None]
             known /= np.where(answered > 0, answered, 1)  # Eq. 6; a truth never met has no row
-            skill[some] = kernels.log_or(known)
+            kernels.log_or(known, out=skill[some])
         return skill.reshape(counts.shape)
 
     def skill_from(self, confusion: Floats) -> Floats:
