@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
@@ -35,13 +34,17 @@ Groups = tuple[Group, ...]
 def groups_of(first: Codes, second: Codes, copied: Floats, n_workers: int) -> Groups:
     """Of workers who are joined by pairs, each with the share that is copied; two of a group who
     are no such pair have copied nothing."""
+    if not len(first):
+        return ()
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
     joined = coo_array((np.ones(len(first)), (first, second)), shape=(n_workers, n_workers))
     n_parts, part = connected_components(joined, directed=False)
     total = np.bincount(part[first], copied, minlength=n_parts)
     size = np.bincount(part, minlength=n_parts)
     inside = np.flatnonzero(size[part] > 1).astype(np.int32)
     order = inside[np.argsort(part[inside], kind="stable")]
-    members = np.split(order, np.flatnonzero(np.diff(part[order])) + 1) if len(order) else []
+    members = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
     shares = total / np.maximum(size * (size - 1) / 2, 1)
     return tuple(Group(workers, float(shares[part[workers[0]]])) for workers in members)
 
