@@ -235,7 +235,7 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "quorate"
     from matplotlib import pyplot as plt
 
-    figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
+    figure, axis = plt.subplots(figsize=(9.5, 5), layout="constrained")
     powers = slopes(results)
     for i, name in enumerate(dict.fromkeys(r["name"] for r in results)):
         points = [(r["rows"], r["seconds"]) for r in results if r["name"] == name]
@@ -244,7 +244,7 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
         axis.loglog(*zip(*points, strict=True), style, marker="osD^v<>ph"[i], label=name + power)
     axis.set(xlabel="votes", ylabel="seconds from file to file")
     axis.grid(which="both", alpha=0.2)
-    axis.legend(fontsize=8)
+    figure.legend(fontsize=8, loc="outside right upper")
     figure.savefig(path, metadata={"Date": None})
 
 
