@@ -77,7 +77,7 @@ class ExpectedError(NamedTuple):
         Examples:
             >>> overview = Overview(1000, np.array([600.0, 400.0]), 900.0, 0)
             >>> [round(share, 2) for share in ExpectedError.of(overview, Off(0.0, 0.5))]
-            [0.1, 0.05, 0.2]
+            [0.1, 0.05, 0.21]
         """
         tasks = max(overview.tasks, 1)
         said = np.clip(1 - overview.confidence / tasks, 1e-9, 1 - 1e-9)
