@@ -179,8 +179,9 @@ def votes(random: np.random.Generator, n_tasks: int, n_workers: int, k: int):
 @pytest.mark.parametrize(("n_tasks", "n_workers"), [(40, 7), (6, 30)], ids=["wide", "tall"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_vote_of_weight_two_is_the_vote_twice(
-    method: str, n_tasks: int, n_workers: int, k: int
+    method: str, n_tasks: int, n_workers: int, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(kernels, "SHORT", 0)
     random = np.random.default_rng(k)
     columns = votes(random, n_tasks, n_workers, k)
     times = random.integers(1, 4, size=len(columns[0]))
@@ -198,8 +199,10 @@ def test_a_vote_of_weight_two_is_the_vote_twice(
 def test_weighted_dawid_skene_as_the_loops_say(
     n_tasks: int, n_workers: int, by_numpy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(kernels, "SHORT", 0)
     if by_numpy:
-        monkeypatch.setattr(kernels, "coo_matmat_dense", None)
+        for loop in ("coo_matmat_dense", "csr_matvecs", "csc_matvecs"):
+            monkeypatch.setattr(kernels, loop, None)
     random = np.random.default_rng(9)
     task, worker, label = votes(random, n_tasks, n_workers, 3)
     weight = random.uniform(0.1, 2, size=len(task))

@@ -34,6 +34,7 @@ LOG_ZERO = -1e9
 MOST_STEPS, SMALL_STEP = 100, 1e-6
 CACHED = 400_000  # numbers that can be gone over again and again in a cache
 AT_ONCE = 40_000  # labels
+SHORT = 60_000  # rows of a table that can be gone through in any order
 
 
 class Incidence(NamedTuple):
@@ -72,9 +73,8 @@ class Incidence(NamedTuple):
 
 
 class TallIncidence(NamedTuple):
-    """The same of a table with more rows than the block has tasks, in the order of the rows: the
-    table is gone through in order, and only the block, which fits a cache, at random. What a block
-    holds and returns is bounded by its own size, however tall the table."""
+    """The same of a table with far more rows than the block has tasks, in the order of the rows:
+    the table is gone through in order, and only the block, which fits a cache, at random."""
 
     row: Codes
     task: Codes
@@ -122,7 +122,7 @@ def incidence(
     """Of labels in task order, each of which touches a row of a table, with a weight of 1 or its
     own."""
     n_tasks = len(indptr) - 1
-    if height <= n_tasks:
+    if height <= max(n_tasks, SHORT):
         data = _ones(len(row)) if weight is None else weight
         matrix = csr_array((data, row, indptr), shape=(n_tasks, height))
         return Incidence(matrix)
