@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import kernels
 from quorate.correlated.agreement import alike, first_groups, meet, tight
@@ -23,7 +22,6 @@ from quorate.correlated.groups import (
     Group,
     Groups,
     groups_of,
-    number_of,
     strong,
     unchanged,
     voices,
@@ -48,10 +46,6 @@ class Independence(NamedTuple):
     weight: Floats | None
     groups: tuple[Group, ...]
 
-    def group_of(self, n_workers: int) -> NDArray[np.int64]:
-        """The number of each worker's group, from 1; 0 for who is in none."""
-        return number_of(self.groups, n_workers)
-
 
 class Look(NamedTuple):
     """A fit in which each group counts for what it is worth, the labels as they were weighed, the
@@ -74,8 +68,9 @@ def independence(
     vote counts: one of n votes of a group on a task counts 1 / (1 + (n - 1) correlation).
 
     `replace(labels, weight=found.weight)` is what a model is then fitted to. It takes a pass over
-    the pairs of workers who share tasks and a fit of Dawid-Skene, and up to three more where there
-    are groups; of more than half a million labels by some of the tasks, for which `seed` is.
+    the pairs of workers who share tasks; where some share enough, a fit of Dawid-Skene, and up to
+    three more where there are groups. Of more than half a million labels only some tasks are looked
+    at, by `seed`.
 
     Examples:
         >>> random = np.random.default_rng(0)
@@ -104,8 +99,11 @@ def groups_among(
     """The groups of workers in blocks that hold so many labels, wherever these are."""
     if not n_labels or blocks[0].n_classes < 2 or blocks[0].n_workers < 2:
         return ()
-    labels = replace(_some_tasks(blocks, n_labels, seed), weight=None)
-    return look(labels.without_repeats(), seed, engine, progress).groups if labels.n_labels else ()
+    labels = replace(_some_tasks(blocks, n_labels, seed), weight=None).without_repeats()
+    runs = meet(labels, seed)
+    if not any(len(pairs.first) for pairs in runs):
+        return ()
+    return look(labels, runs, engine, progress).groups
 
 
 def _some_tasks(blocks: Sequence[Labels], n_labels: int, seed: int) -> Labels:
@@ -119,12 +117,13 @@ def _some_tasks(blocks: Sequence[Labels], n_labels: int, seed: int) -> Labels:
     return joined(parts)
 
 
-def look(labels: Labels, seed: int, engine: Threads, progress: Progress | None = None) -> Look:
-    """Fit, look at pairs, make groups of those who agree too much; again, until they stay. Nobody
-    labels a task twice."""
+def look(
+    labels: Labels, runs: Sequence[Meetings], engine: Threads, progress: Progress | None = None
+) -> Look:
+    """Fit, look at the pairs who meet, make groups of those who agree too much; again, until they
+    stay. Nobody labels a task twice."""
     smoothing = 1 / labels.n_classes  # one count a row in all
     model = DawidSkene(smoothing=smoothing, prior_smoothing=1.0, tol=1e-4, max_iter=30)
-    runs = meet(labels, seed)
     near = alike(labels, runs)
     groups = first_groups(near, labels)
     for _ in range(ROUNDS):

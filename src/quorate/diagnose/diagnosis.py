@@ -222,7 +222,7 @@ def _diagnose(
     result = judgement = known = met = None
     groups: correlated.Groups = ()
     if labels.n_classes > 1:
-        seen = correlated.look(labels, seed, engine, progress)
+        seen = correlated.look(labels, correlated.meet(labels, seed), engine, progress)
         result, groups = seen.result, seen.groups
         prior, voice = result.params.prior, correlated.voices(groups, labels.n_workers)
         met = pairs.look_at_pairs(labels, seen.confusion, prior, who.told, seed, voice)
