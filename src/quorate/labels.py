@@ -275,6 +275,15 @@ class Labels:
         """The sum of ``weight[worker]`` over each task's labels."""
         return kernels.task_sums(self.indptr, self.weighed(weight[self.worker]))
 
+    def counts(self, posterior: Floats) -> Floats:
+        """``[worker * n_classes + label, truth]``: how often which worker is expected to have said
+        what of which truth."""
+        counts = np.zeros((self.n_workers * self.n_classes, self.n_classes))
+        for block in self.blocks():
+            start = block.first_task - self.first_task
+            block.pairs.scatter(posterior[start : start + block.n_tasks]).add_to(counts)
+        return counts
+
     def agreement(self, posterior: Floats) -> Floats | Rows:
         """For each worker the expected number of right and of wrong labels, whatever they weigh."""
         belief = kernels.belief_in_labels(self.indptr, self.label, posterior)

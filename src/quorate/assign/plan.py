@@ -18,7 +18,6 @@ from quorate.errors import DataError, UsageError, require_choice, require_number
 from quorate.io import Kind, Votes, read_votes, shown
 from quorate.kernels import Floats, entropy, row_max
 from quorate.labels import Codebook, Labels
-from quorate.model import add
 from quorate.result import Result
 
 POLICIES = ("gain", "forest", "entropy", "random")
@@ -191,13 +190,8 @@ def situated(result: Result, labels: Labels) -> Situation:
 
 def _counts(result: Result, labels: Labels) -> Floats:
     """The expected counts ``[worker, truth, label]``, whatever the method."""
-    k = labels.n_classes
-    total = np.zeros((labels.n_workers * k, k))
-    for block in labels.blocks():
-        tasks = slice(block.first_task, block.first_task + block.n_tasks)
-        total = add(total, block.pairs.scatter(result.posterior[tasks]))
-    counts: Floats = total.reshape(labels.n_workers, k, k).transpose(0, 2, 1)
-    return counts
+    shape = (labels.n_workers, labels.n_classes, labels.n_classes)
+    return labels.counts(result.posterior).reshape(shape).transpose(0, 2, 1)
 
 
 def scores(policy: str, situation: Situation, risk: Floats, random: np.random.Generator) -> Floats:

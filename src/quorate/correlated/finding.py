@@ -31,7 +31,6 @@ from quorate.engines.threads import Threads
 from quorate.fit import Progress, fit
 from quorate.kernels import Floats
 from quorate.labels import Labels, joined
-from quorate.model import add
 from quorate.models import DawidSkene
 from quorate.pairs import Meetings, suspects_among
 from quorate.result import Result
@@ -155,11 +154,6 @@ def _look(
 def _confusion(labels: Labels, result: Result) -> Floats:
     """``[worker, truth, label]``, drawn towards the crowd's, without zeros: what a worker with few
     labels is like is mostly not known. A worker is known by all labels, whatever they weigh."""
-    total = None
-    for block in labels.blocks():
-        tasks = slice(block.first_task, block.first_task + block.n_tasks)
-        total = add(total, block.pairs.scatter(result.posterior[tasks]))
-    assert total is not None
     shape = (labels.n_workers, labels.n_classes, labels.n_classes)
-    by_label: Floats = kernels.drawn_to_crowd(total).reshape(shape)
-    return by_label.transpose(0, 2, 1)
+    by_label = kernels.drawn_to_crowd(labels.counts(result.posterior))
+    return by_label.reshape(shape).transpose(0, 2, 1)

@@ -191,8 +191,8 @@ def _workers(facts: Facts) -> Iterator[Finding]:
             f"{_count(len(names), 'worker')} are in {_count(len(facts.groups), 'group')} whose"
             f" errors move together beyond what their skills explain: {worth}"
             f"{' ...' if len(facts.groups) > 3 else ''}.",
-            "Aggregate with --discount (discount=True), so that a group counts for what it is"
-            " worth.",
+            "auto counts a group for what it is worth; other methods do with --discount"
+            " (discount=True).",
             pl.Series("worker", names, dtype=facts.book.workers.dtype),
         )
     if judged.few.any():
