@@ -295,7 +295,7 @@ def test_where_the_average_worker_guesses_no_number_settles() -> None:
     assert result.explain(0).more_votes is None
 
 
-@pytest.mark.parametrize("confidence", [-0.1, float("nan")])
+@pytest.mark.parametrize("confidence", [-0.1, 2, float("nan")])
 def test_a_confidence_that_is_none(confidence: float) -> None:
     with pytest.raises(UsageError, match="confidence"):
         fitted("one-coin").explain("t1", confidence=confidence)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from quorate.engines.threads import Threads
-from quorate.errors import UsageError, require_choice
+from quorate.errors import UsageError, require_choice, require_probability
 from quorate.fit import Progress, fit
 from quorate.heldout import weighed
 from quorate.io import (
@@ -143,8 +143,7 @@ def aggregate(
         raise UsageError("ordered is for one right answer: options of several have no order.")
     if method is None:
         method = default_method(options, features is not None)
-    if not 0 <= min_confidence <= 1:
-        raise UsageError(f"min_confidence is a probability, not {min_confidence}.")
+    require_probability("min_confidence", min_confidence)
     if min_confidence and multilabel:
         raise UsageError("min_confidence is for one right answer: leave it out.")
     if discount and not method_named(method).weighs_votes:

@@ -34,6 +34,11 @@ def require_number(option: str, value: float, at_least: float) -> None:
         raise UsageError(f"{option} must be a number of at least {at_least}, not {value!r}.")
 
 
+def require_probability(option: str, value: float) -> None:
+    if not (isinstance(value, Real) and 0 <= value <= 1):
+        raise UsageError(f"{option} is a probability, not {value!r}.")
+
+
 def require_shape(option: str, value: Any, shape: tuple[int, ...]) -> None:
     if value.shape != shape:
         raise UsageError(f"{option} has the shape {value.shape}; these votes need {shape}.")

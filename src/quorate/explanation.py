@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quorate import kernels
-from quorate.errors import require_number
+from quorate.errors import require_probability
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
 
@@ -130,7 +130,7 @@ def explain(
 ) -> Explanation:
     """Explain a task by parameters whose last worker is the crowd's average. `workers` is the table
     of workers, and `believe` what the model makes of any labels."""
-    require_number("confidence", confidence, at_least=0)
+    require_probability("confidence", confidence)
     shares = _shares(model, params, case)
     if shares is not None and not _adds_up(shares, case):
         shares = None
