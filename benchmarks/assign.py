@@ -15,10 +15,10 @@ from rich.table import Table
 
 import quorate
 from quorate import next_tasks
-from quorate.io import Kind, ReadReport, Votes
+from quorate.votes import Kind, ReadReport, Votes
 from quorate.labels import Codebook
 from quorate.models.one_coin import one_coin_confusion
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 
 def main() -> None:

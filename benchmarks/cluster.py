@@ -26,7 +26,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 PER_TASK, WORKERS, CLASSES = 5, 10_000, 4
 ITERATIONS = ("-m", "dawid-skene", "--tol", "0", "--max-iter", "25")

@@ -36,9 +36,9 @@ STORAGE = 0.5e9  # bytes a second that each node reads and writes of what all sh
 
 def measure(path: str) -> dict[str, Any]:
     """In a process of its own: CPU and wall seconds of each stage, disk and memory."""
-    from quorate.engines.compact import only
+    from quorate.engines.wire import only
     from quorate.large import Scale, aggregate_large
-    from quorate.store import Source
+    from quorate.votes.store import Source
 
     spent = {stage: [0.0, 0.0] for stage in STAGES}
     at = [time.process_time(), time.perf_counter()]

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from quorate import Online
 from quorate.models.one_coin import one_coin_confusion
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 PER_TASK, WORKERS, CLASSES, SINGLES, TABLE, TABLES = 5, 1_000, 4, 20_000, 100_000, 5
 

@@ -52,7 +52,7 @@ class PeakMemory:
 
 def simulated_votes(n_tasks: int, n_workers: int, n_classes: int, per_task: int) -> pd.DataFrame:
     from quorate.models.one_coin import one_coin_confusion
-    from quorate.simulate import simulate
+    from quorate.simulation import simulate
 
     accuracy = np.random.default_rng(1).uniform(0.3, 0.9, n_workers)
     crowd = simulate(one_coin_confusion(accuracy, n_classes), n_tasks, per_task, seed=1).labels

@@ -52,7 +52,7 @@ from quorate.engines.threads import Threads
 from quorate.kernels import Codes, Floats
 from quorate.model import EM, add, dense
 from quorate.models.rank_one import VARIANTS
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 ORACLES: dict[Any, Callable[..., Any]] = {
     DawidSkene: dawid_skene,

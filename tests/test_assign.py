@@ -17,7 +17,7 @@ from tests.checks import assert_close
 
 import quorate
 from quorate import DataError, UsageError, next_tasks
-from quorate.assign.forest import (
+from quorate.assignment.forest import (
     MOST_TASKS,
     Forest,
     _sample,
@@ -26,12 +26,12 @@ from quorate.assign.forest import (
     make_up,
     skills_of,
 )
-from quorate.assign.gain import errors_ahead, horizon, worth_of_each
+from quorate.assignment.gain import errors_ahead, horizon, worth_of_each
 from quorate.cli import main
 from quorate.labels import Labels
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 POLICIES = ("gain", "forest", "entropy", "random")
 

@@ -18,7 +18,7 @@ from quorate.bench.rank_one.contestants import METHODS, mean_and_error
 from quorate.bench.rank_one.table import DATA_SETS, best_of_two
 from quorate.bench.rank_one.teams import GRAPHS, crowd_on
 from quorate.labels import Codebook
-from quorate.simulate.assignment import teams_of
+from quorate.simulation.assignment import teams_of
 
 EVERY_SET = frozenset(DATA_SETS)
 

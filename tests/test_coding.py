@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from quorate.io import coding
-from quorate.io.coding import codes_of
+from quorate.votes import coding
+from quorate.votes.factorise import codes_of
 
 WORDS = st.text("ab0\u00e9", max_size=20)
 INTS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)

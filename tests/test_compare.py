@@ -17,7 +17,7 @@ from tests.naive import predict as naive
 import quorate
 from quorate import DawidSkene, Labels, Majority, UsageError, metrics
 from quorate.cli import main
-from quorate.compare import hide, log_likelihood, mcnemar
+from quorate.comparison import hide, log_likelihood, mcnemar
 from quorate.engines.threads import Threads
 from quorate.kernels import CROWD
 from quorate.models import METHODS

@@ -14,8 +14,8 @@ from tests.checks import small_blocks
 import quorate
 from quorate import Labels, kernels
 from quorate.cli import main
-from quorate.correlated import Group, agreement
-from quorate.correlated.groups import vote_weights
+from quorate.trust.correlated import Group, agreement
+from quorate.trust.correlated.groups import vote_weights
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.models import METHODS, make
@@ -333,7 +333,7 @@ def test_auto_looks_for_copies_by_itself(panel: np.ndarray) -> None:
 def test_of_very_many_votes_some_are_enough(
     panel: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quorate.correlated.finding.MOST_LABELS", 2000)
+    monkeypatch.setattr("quorate.trust.correlated.finding.MOST_LABELS", 2000)
     labels = panel_labels(panel, 3)
     with small_blocks(200):
         assert len(list(labels.blocks())) > 20
@@ -384,8 +384,8 @@ def test_on_the_command_line(panel: np.ndarray, tmp_path) -> None:
 
 
 def test_copies_are_found_on_some_of_very_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quorate.correlated.agreement.MOST_PAIRS", 40_000)
-    monkeypatch.setattr("quorate.correlated.agreement.PER_LABEL", 0)
+    monkeypatch.setattr("quorate.trust.correlated.agreement.MOST_PAIRS", 40_000)
+    monkeypatch.setattr("quorate.trust.correlated.agreement.PER_LABEL", 0)
     random = np.random.default_rng(8)
     alone = judges(random, random.integers(2, size=2000), [0.85, 0.8, 0.8, 0.75, 0.9, 0.45], 2)
     labels = panel_labels(np.vstack([alone, *[alone[5:]] * 10]), 2)

@@ -40,7 +40,7 @@ from quorate.datasets import (
 )
 from quorate.datasets import fetch as fetching
 from quorate.errors import DataError, UsageError
-from quorate.io import sinks
+from quorate.votes import sinks
 
 HOST = "https://example.org"
 VOTES = b"1 ann yes\n1 bob no\n2 ann no\n2 bob no\n"

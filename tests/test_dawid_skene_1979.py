@@ -9,7 +9,7 @@ import pytest
 from tests.naive.dawid_skene import Trace, dawid_skene
 
 import quorate
-from quorate.io import Votes
+from quorate.votes import Votes
 
 METHODS = {"dawid-skene": "never", "fast-dawid-skene": "always", "hybrid": "settled"}
 

@@ -19,11 +19,11 @@ from tests.naive import worker_graph as naive
 import quorate
 from quorate import Labels, pairs
 from quorate.cli import main
-from quorate.diagnose import graph, theory, workers
+from quorate.diagnosis import graph, theory, workers
 from quorate.engines.threads import Threads
 from quorate.models.one_coin import one_coin_confusion
 from quorate.report import show_diagnosis
-from quorate.simulate.assignment import teams_of
+from quorate.simulation.assignment import teams_of
 
 
 def frame(labels: Labels, names: str = "w") -> pl.DataFrame:
@@ -388,8 +388,8 @@ def test_the_command_prints_findings_json_and_workers(tmp_path: Path) -> None:
 MEASURE = """
 import tracemalloc
 import numpy as np
-from quorate.diagnose import diagnose
-from quorate.io import Kind, ReadReport, Votes
+from quorate.diagnosis import diagnose
+from quorate.votes import Kind, ReadReport, Votes
 from quorate.labels import Codebook, Labels
 
 n, per_task = 200_000, 3

@@ -14,14 +14,14 @@ from tests.checks import Case, assert_same_bits, leaves, small_blocks
 from tests.test_models import CASES
 
 from quorate import Auto, Labels, Result, fit
-from quorate.engines.compact import Cut, only, together, whole
+from quorate.engines.wire import Cut, only, together, whole
 from quorate.engines.stream import Stream
 from quorate.engines.threads import Threads
-from quorate.fit import Conclude, Found, climb
+from quorate.fitting import Conclude, Found, climb
 from quorate.kernels import Codes, Floats
 from quorate.model import Tree, run_length
-from quorate.store import StoredBlocks, StoredStates
-from quorate.store.shuffle import block_place, save
+from quorate.votes.store import StoredBlocks, StoredStates
+from quorate.votes.store.shuffle import block_place, save
 
 STORED = [case for case in CASES if not case.features]
 

@@ -11,8 +11,8 @@ import pytest
 import quorate
 from quorate import Labels
 from quorate.engines.threads import Threads
-from quorate.intervals import Spread, reckon, reckon_matrices
-from quorate.intervals.matrices import Drawn, _matrix_intervals, _settled
+from quorate.trust import Spread, reckon, reckon_matrices
+from quorate.trust.matrices import Drawn, _matrix_intervals, _settled
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 

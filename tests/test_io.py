@@ -25,7 +25,7 @@ from pandas.testing import assert_frame_equal
 
 import quorate
 from quorate.errors import DataError, UsageError
-from quorate.io import (
+from quorate.votes import (
     Outputs,
     ReadReport,
     Votes,
@@ -35,7 +35,7 @@ from quorate.io import (
     read_answers,
     read_votes,
 )
-from quorate.io.sources import _panics_unheard
+from quorate.votes.sources import _panics_unheard
 
 ROWS = [(1, "ann", True), (1, "bob", False), (2, "ann", True), (1, "eve", False), (2, "bob", True)]
 NAMES = ["task", "worker", "label"]

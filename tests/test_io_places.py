@@ -14,7 +14,7 @@ import pytest
 
 import quorate
 from quorate import DataError, UsageError
-from quorate.io import read_votes
+from quorate.votes import read_votes
 
 VOTES = pl.DataFrame(
     {"task": ["a", "a", "b", "b", "c"], "worker": list("xyxyx"), "label": list("11010")}

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 import quorate
 from quorate.cli import main
 from quorate.errors import DataError, UsageError
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 METHODS = [m.name for m in quorate.methods()]
 

@@ -17,7 +17,7 @@ from quorate import DataError, Online, UsageError
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 from quorate.online.state import State
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 METHODS = ("dawid-skene", "fast-dawid-skene", "hybrid", "one-coin")
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"smoothing": 0.5}, {"prior": "uniform"})

@@ -18,7 +18,7 @@ import quorate
 from quorate import DawidSkene, Labels, Majority, OneCoin, Ordered, fit, metrics
 from quorate.cli import main
 from quorate.models.ordered import classes_from, monotone
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 GRADES = ["low", "mid", "high"]
 VOTES = [

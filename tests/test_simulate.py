@@ -24,8 +24,8 @@ import quorate
 from quorate import DataError, UsageError, fit, metrics, simulate
 from quorate.cli import main
 from quorate.models.one_coin import one_coin_confusion
-from quorate.simulate import Crowd
-from quorate.simulate.assignment import ASSIGNMENTS, teams_of
+from quorate.simulation import Crowd
+from quorate.simulation.assignment import ASSIGNMENTS, teams_of
 
 SIGMAS = 5
 AGAINST = {"spammers": 0.2, "inverted": 0.2, "colluders": 4}
@@ -621,7 +621,7 @@ def test_tables_are_read_with_the_codes_they_have() -> None:
 
 def test_runs_of_labels_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is said with a shared voice hangs on the task, not on when it is drawn."""
-    from quorate.simulate import answers
+    from quorate.simulation import answers
 
     options: dict[str, Any] = {"n_classes": 3, "groups": 2, "colluders": 3, "seed": 1}
     whole = simulate(20, 300, **options)

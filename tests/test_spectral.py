@@ -17,7 +17,7 @@ import quorate
 from quorate import DawidSkene, Labels, OneCoin, UsageError, fit, metrics
 from quorate.model import EM
 from quorate.models.spectral import power_method
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 # Zhang, Chen, Zhou and Jordan (2014), section 6: ten rounds of EM with even classes, zeros skipped.
 AS_IN_THE_PAPER: dict[str, Any] = {"max_iter": 10, "tol": 0}

@@ -14,7 +14,7 @@ from tests.test_published_figures import gold_codes, votes_of
 import quorate
 from quorate import EigenRatio, GhoshSVD, Kos, Labels, UsageError, fit, metrics
 from quorate.models import svd
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 MODELS = [GhoshSVD(), EigenRatio(), EigenRatio(variant="ratio-of-eigenvectors"), Kos()]
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.errors import DataError, UsageError
-from quorate.io import find, read_votes
+from quorate.votes import find, read_votes
 from quorate.labels import Labels
-from quorate.store import Sizes, Source, Store, StoredBlocks, fill, in_bytes, sizes
+from quorate.votes.store import Sizes, Source, Store, StoredBlocks, fill, in_bytes, sizes
 
 TINY = Sizes(batch_rows=40, part_rows=60, blocks=2)
 

@@ -15,15 +15,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate.aggregate import aggregate
-    from quorate.assign import Assignment, next_tasks
-    from quorate.compare import Comparison, compare
-    from quorate.correlated import Independence, independence
-    from quorate.diagnose import Diagnosis, diagnose
+    from quorate.aggregation import aggregate
+    from quorate.assignment import Assignment, next_tasks
+    from quorate.comparison import Comparison, compare
+    from quorate.trust.correlated import Independence, independence
+    from quorate.diagnosis import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
-    from quorate.fit import fit
+    from quorate.fitting import fit
     from quorate.heldout import weigh_features
-    from quorate.io import read_votes
+    from quorate.votes import read_votes
     from quorate.labels import Codebook, Labels
     from quorate.large import LargeResult
     from quorate.models import (
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from quorate.multilabel import Multilabel
     from quorate.online import Online
     from quorate.result import Result, load
-    from quorate.simulate import Crowd, simulate
+    from quorate.simulation import Crowd, simulate
 
 __version__ = "0.1.0"
 
@@ -65,7 +65,7 @@ _HOMES = {
     "GhoshSVD": "quorate.models",
     "Glad": "quorate.models",
     "Ibcc": "quorate.models",
-    "Independence": "quorate.correlated",
+    "Independence": "quorate.trust.correlated",
     "Kos": "quorate.models",
     "Labels": "quorate.labels",
     "LargeResult": "quorate.large",
@@ -86,11 +86,11 @@ _HOMES = {
     "compare": "quorate.compare",
     "diagnose": "quorate.diagnose",
     "fit": "quorate.fit",
-    "independence": "quorate.correlated",
+    "independence": "quorate.trust.correlated",
     "load": "quorate.result",
     "methods": "quorate.models",
     "next_tasks": "quorate.assign",
-    "read_votes": "quorate.io",
+    "read_votes": "quorate.votes",
     "simulate": "quorate.simulate",
     "weigh_features": "quorate.heldout",
 }

@@ -321,8 +321,8 @@ def aggregate(
 
     Reads and writes .csv, .tsv, .jsonl and .parquet, and reads them with .gz or .zst behind.
     """
-    from quorate.aggregate import aggregate as run
-    from quorate.io import Outputs, check_place, output_format
+    from quorate.aggregation import aggregate as run
+    from quorate.votes import Outputs, check_place, output_format
     from quorate.report import show, summarise
 
     tables = {"labels": output, "workers": workers, "posterior": posterior, "confusion": confusion}
@@ -388,7 +388,7 @@ def explain(
     **options: Any,
 ) -> None:
     """Say why tasks of VOTES have their labels: what each vote adds, and what would change them."""
-    from quorate.aggregate import aggregate as run
+    from quorate.aggregation import aggregate as run
     from quorate.report import show_explanation
 
     with _progress_bar() as progress:
@@ -420,8 +420,8 @@ def explain(
 @reading_options
 def diagnose(votes: str, workers: str | None, as_json: bool, **options: Any) -> None:
     """Say whether the crowd of VOTES can be learned, by what, and whom to mistrust."""
-    from quorate.diagnose import diagnose as run
-    from quorate.io import Outputs, output_format
+    from quorate.diagnosis import diagnose as run
+    from quorate.votes import Outputs, output_format
     from quorate.report import show_diagnosis
 
     if workers not in (None, "-"):
@@ -452,8 +452,8 @@ def diagnose(votes: str, workers: str | None, as_json: bool, **options: Any) -> 
 @reading_options
 def compare(votes: str, output: str | None, as_json: bool, **options: Any) -> None:
     """Run several methods on VOTES and score them, by known answers and by hidden votes."""
-    from quorate.compare import compare as run
-    from quorate.io import Outputs, output_format
+    from quorate.comparison import compare as run
+    from quorate.votes import Outputs, output_format
     from quorate.report import show_comparison
 
     if output not in (None, "-"):
@@ -585,9 +585,9 @@ def simulate(
     **options: Any,
 ) -> None:
     """Draw a crowd whose truth is known: its votes, and all that is behind them."""
-    from quorate.io import Outputs, output_format
+    from quorate.votes import Outputs, output_format
     from quorate.report import show_crowd
-    from quorate.simulate import simulate as run
+    from quorate.simulation import simulate as run
 
     tables = {"votes": output, "gold": gold, "workers": workers_table, "features": features}
     for path in tables.values():
@@ -667,9 +667,9 @@ def assign(
     **options: Any,
 ) -> None:
     """Say which worker to ask about which task next, and what that is expected to buy."""
-    from quorate.assign import next_tasks
-    from quorate.assign.tables import read_tasks, read_workers
-    from quorate.io import Outputs, output_format
+    from quorate.assignment import next_tasks
+    from quorate.assignment.tables import read_tasks, read_workers
+    from quorate.votes import Outputs, output_format
     from quorate.report import show_assignment
 
     if output not in (None, "-"):
@@ -734,7 +734,7 @@ def bench(
     if not wanted and page is None:
         raise UsageError("Name an experiment of `quorate bench --list`, or all.")
     if page is not None:
-        from quorate.io import check_place
+        from quorate.votes import check_place
 
         check_place(page)
     if wanted:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quorate import metrics
-from quorate.fit import fit
-from quorate.io import Outputs
+from quorate.fitting import fit
+from quorate.votes import Outputs
 from quorate.kernels import Floats
 from quorate.labels import Codebook
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
-from quorate.simulate import simulate
+from quorate.simulation import simulate
 
 if TYPE_CHECKING:
     from rich.console import Console

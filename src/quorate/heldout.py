@@ -1,36 +1,38 @@
-"""Votes that are hidden and then foretold: how a model is judged, and set, without gold."""
+"""Held-out votes: hidden from a fit, then predicted. How a model is judged, and set, without gold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from quorate import kernels
+from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
-from quorate.fit import fit
+from quorate.fitting import Fit, Request, run
 from quorate.kernels import Floats
 from quorate.labels import Labels
+from quorate.model import Model
 from quorate.models.naive_bayes import AUTO, NaiveBayes
-from quorate.result import Result
+from quorate.votes.blocks import Blocks, MemoryBlocks
 
 WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0)
 FOLDS = 5
-ENOUGH = 100_000  # hidden votes that tell weights apart, so that not every fold is needed
+ENOUGH = 100_000  # held-out votes that tell weights apart, so that not every fold is needed
 
 
 def weigh_features(
-    model: NaiveBayes, labels: Labels, *, engine: Threads | None = None
+    model: NaiveBayes, labels: Labels, *, engine: Engine | None = None
 ) -> NaiveBayes:
-    """The model with the `feature_weight` under which hidden votes are foretold best.
+    """The model with the `feature_weight` that predicts held-out votes best.
 
-    A fifth of the votes is hidden, the model fitted to the others, and the hidden votes'
+    A fifth of the votes is held out, the model fitted to the others, and the held-out votes'
     predictive log-likelihood noted; so with each fifth, for each of the weights 0, 0.03, 0.1, 0.3
     and 1. A smaller weight stands if it falls short of the best by no more than the standard error
-    of the difference. Which votes are hidden depends on the model's `seed`, the task and the worker
-    only. With very many votes one fifth is enough.
+    of the difference. Which votes are held out depends on the model's `seed`, the task and the
+    worker only. With very many votes one fifth is enough.
 
     Examples:
         >>> from scipy.sparse import csr_array
@@ -42,14 +44,31 @@ def weigh_features(
         >>> weigh_features(NaiveBayes(), labels).feature_weight
         1.0
     """
-    engine = engine or Threads()
+    return _weighed(model, MemoryBlocks(labels), engine or Threads())
+
+
+def with_feature_weight(
+    model: Model, blocks: Blocks, engine: Engine
+) -> tuple[Model, list[str]]:
+    """The model, with a weight for the features if it is to be found; and a note on that."""
+    open_weight = isinstance(model, NaiveBayes) and model.feature_weight == AUTO
+    if not open_weight or blocks.shape.features is None:
+        return model, []
+    found = _weighed(model, blocks, engine)
+    note = f"The weight of the features, {found.feature_weight:g}, comes from held-out votes."
+    return found, [note]
+
+
+def _weighed(model: NaiveBayes, blocks: Blocks, engine: Engine) -> NaiveBayes:
     models = [replace(model, feature_weight=weight) for weight in WEIGHTS]
     scores: list[list[float]] = []
     seen = 0
-    for kept, hidden in folds(labels, model.seed):
-        if kept.n_labels:
-            scores.append([foretell(fit(m, kept, engine=engine), hidden) for m in models])
-        seen += hidden.n_labels
+    for kept, held_out in folds(blocks, model.seed):
+        n_kept, n_held_out = count_labels(kept), count_labels(held_out)
+        if n_kept:
+            fits = [run(m, kept, Request(engine)) for m in models]
+            scores.append([log_likelihood(fit, held_out) for fit in fits])
+        seen += n_held_out
         if seen >= ENOUGH:
             break
     return models[_first_near_the_best(np.array(scores).reshape(-1, len(models)))]
@@ -64,34 +83,41 @@ def _first_near_the_best(scores: Floats) -> int:
     return int((short.sum(axis=0) <= error).argmax())
 
 
-def weighed(model: Any, labels: Labels, engine: Threads, notes: list[str]) -> Any:
-    """The model, with a weight for the features if it is to be found, and that said."""
-    open_weight = isinstance(model, NaiveBayes) and model.feature_weight == AUTO
-    if not open_weight or labels.features is None:
-        return model
-    found = weigh_features(model, labels, engine=engine)
-    notes.append(f"The weight of the features, {found.feature_weight:g}, comes from hidden votes.")
-    return found
-
-
-def folds(labels: Labels, seed: int, n_folds: int = FOLDS) -> Iterator[tuple[Labels, Labels]]:
-    """The votes in so many parts by lots, each once as those that are hidden: (kept, hidden).
-    A worker's repeated answers to a task are in the same part."""
-    part = labels.parts(n_folds, seed)
+def folds(blocks: Blocks, seed: int, n_folds: int = FOLDS) -> Iterator[tuple[Blocks, Blocks]]:
+    """The votes in random parts, each once as those that are held out: (kept, held out). A worker's
+    repeated answers to a task are in the same part."""
     for fold in range(n_folds):
-        hidden = part == fold
-        yield labels.only(~hidden), labels.only(hidden)
+        part = partial(_part, seed=seed, n_folds=n_folds, fold=fold)
+        yield blocks.change(partial(part, held_out=False)), blocks.change(
+            partial(part, held_out=True)
+        )
 
 
-def foretell(result: Result, hidden: Labels) -> float:
-    """The log-probability of hidden votes, given what was learned from the others of their tasks
+def _part(block: Labels, seed: int, n_folds: int, fold: int, held_out: bool) -> Labels:
+    return block.only((block.parts(n_folds, seed) == fold) == held_out)
+
+
+def count_labels(blocks: Blocks) -> int:
+    """The number of labels, counted."""
+    return sum(block.n_labels for block in blocks)
+
+
+def log_likelihood(fit: Fit, held_out: Blocks) -> float:
+    """The log-probability of held-out votes, given what was learned from the others of their tasks
     and workers: the workers' confusion matrices, and the posterior."""
-    assert result.confusion is not None
-    by_label = np.ascontiguousarray(result.confusion.transpose(0, 2, 1))
-    table = kernels.log_or(by_label.reshape(-1, hidden.n_classes))
+    assert fit.confusion is not None
+    n_classes = held_out.shape.n_classes
+    by_label = np.ascontiguousarray(fit.confusion.transpose(0, 2, 1))
+    table = kernels.log_or(by_label.reshape(-1, n_classes))
     total = 0.0
-    for block in hidden.blocks():
-        tasks = slice(block.first_task, block.first_task + block.n_tasks)
-        log_joint = block.pairs.gather(table) + kernels.log_or(result.posterior[tasks])
+    for index, block in enumerate(held_out):
+        log_joint = block.pairs.gather(table) + kernels.log_or(_posterior(fit, index, block))
         total += float(kernels.normalise(log_joint)[1].sum())
     return total
+
+
+def _posterior(fit: Fit, index: int, block: Labels) -> Floats:
+    """The posterior of a block's tasks."""
+    if fit.tasks.in_files:
+        return fit.tasks.part(index).posterior
+    return fit.posterior[block.first_task : block.first_task + block.n_tasks]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from quorate import kernels
 from quorate.errors import DataError
@@ -124,16 +124,18 @@ class Labels:
             features=None if self.features is None else self.features[start : max(start, stop)],
         )
 
-    def blocks(self, size: int | None = None) -> Iterator[Labels]:
-        """Runs of whole tasks of about ``size`` tasks, labels and features. Where they are cut
-        depends on these alone, so that sums over blocks are the same on any number of threads."""
+    def cuts(self, size: int | None = None) -> list[int]:
+        """Where tasks are cut into runs of about ``size`` tasks and labels. That depends on these
+        alone, so that sums over blocks are the same on any number of threads."""
         cost = self.indptr + np.arange(self.n_tasks + 1)
-        if self.features is not None:
-            cost = cost + self.features.indptr
         size = size or block_size(int(cost[-1]))
         cuts = np.searchsorted(cost, np.arange(size, int(cost[-1]), size))
-        edges = np.unique(np.concatenate([[0], cuts, [self.n_tasks]]))
-        for start, stop in pairwise(edges.tolist()):
+        edges: list[int] = np.unique(np.concatenate([[0], cuts, [self.n_tasks]])).tolist()
+        return edges
+
+    def blocks(self, size: int | None = None) -> Iterator[Labels]:
+        """Runs of whole tasks, cut as `cuts` says."""
+        for start, stop in pairwise(self.cuts(size)):
             yield self[start:stop]
 
     def without_repeats(self) -> Labels:
@@ -306,8 +308,7 @@ def block_size(cost: int) -> int:
 
 
 def joined(parts: Sequence[Labels]) -> Labels:
-    """The tasks of several labels of the same workers and classes, one after the other, without
-    features.
+    """The tasks of several labels of the same workers and classes, one after the other.
 
     Examples:
         >>> some = Labels.from_codes(task=[0, 0, 1], worker=[0, 1, 0], label=[1, 0, 1])
@@ -316,7 +317,9 @@ def joined(parts: Sequence[Labels]) -> Labels:
     """
     first = parts[0]
     said = np.concatenate([part.n_said for part in parts])
-    weights, gold = ([getattr(part, name) for part in parts] for name in ("weight", "gold"))
+    weights, gold, features = (
+        [getattr(part, name) for part in parts] for name in ("weight", "gold", "features")
+    )
     return replace(
         first,
         indptr=np.concatenate([[0], said.cumsum()]).astype(np.int32),
@@ -325,7 +328,7 @@ def joined(parts: Sequence[Labels]) -> Labels:
         weight=None if first.weight is None else np.concatenate(weights),
         gold=None if first.gold is None else np.concatenate(gold),
         first_task=0,
-        features=None,
+        features=None if first.features is None else csr_array(vstack(features)),
     )
 
 

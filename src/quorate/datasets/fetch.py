@@ -24,7 +24,7 @@ from quorate.datasets.catalogue import CATALOGUE, DataSet
 from quorate.datasets.originals import LARGEST
 from quorate.datasets.reading import WORDS, data_directory, differences, known, state
 from quorate.errors import DataError, QuorateError, UsageError
-from quorate.io import Outputs
+from quorate.votes import Outputs
 
 TIMEOUT = 30.0  # seconds without a byte
 SLOWEST = 600.0  # seconds for a file

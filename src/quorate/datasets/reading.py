@@ -15,7 +15,7 @@ import polars as pl
 
 from quorate.datasets.catalogue import CATALOGUE, DataSet
 from quorate.errors import DataError, UsageError
-from quorate.io import read_table
+from quorate.votes import read_table
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "labels": ("task", "worker", "label"),

@@ -12,17 +12,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
-from quorate.engines.compact import Workers, only, together, whole
-from quorate.engines.threads import Sweep, cores
+from quorate.engines.disk import free_memory, temporary
+from quorate.engines.engine import Fold, Sweep
+from quorate.engines.states import StoredStates
+from quorate.engines.threads import cores
+from quorate.engines.wire import Workers, only, together, whole
 from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
 from quorate.model import Tree, add, run_length
-from quorate.store import StoredBlocks, StoredStates
+from quorate.votes.blocks import Blocks
+from quorate.votes.store import Progress, Storage, StoredBlocks, in_bytes, spill
 
 try:
     import ray
@@ -38,10 +43,10 @@ WORTH_CUTTING = 0.5  # of the workers: a part with more of them gets all paramet
 class Part:
     """Some blocks that follow each other, in the memory of the process that owns them."""
 
-    def __init__(self, blocks: StoredBlocks, run: int) -> None:
+    def __init__(self, blocks: StoredBlocks, run: int, states: Path) -> None:
         self.run = run
         self.blocks = [blocks[i] for i in range(len(blocks))]
-        self.states = StoredStates(blocks.root, blocks.starts)
+        self.states = StoredStates(states, blocks.starts)
         self.at: tuple[int, list[Any]] | None = None  # the states, and after how many sweeps
         present = np.zeros(blocks.n_workers, dtype=bool)
         for block in self.blocks:
@@ -76,11 +81,13 @@ class Part:
 
 
 class Task(NamedTuple):
-    """A part that is asked for: its blocks, in runs of so many, and by which program."""
+    """A part that is asked for: its blocks, in runs of so many, where their states go, and by which
+    program."""
 
     program: str
     blocks: StoredBlocks
     run: int
+    states: Path
 
 
 class Owner:
@@ -106,7 +113,7 @@ class Owner:
             self._program, self._parts = task.program, {}
         start = task.blocks.starts[0]
         if start not in self._parts:
-            self._parts[start] = Part(task.blocks, task.run)
+            self._parts[start] = Part(task.blocks, task.run, task.states)
         return self._parts[start]
 
 
@@ -114,11 +121,28 @@ def _call(function: Callable[[Any], Any], item: Any) -> Any:
     return function(item)
 
 
-class Cluster:
-    """A Ray cluster: one that is running, by address, or one of this machine's cores; and an actor
-    for each of its cores."""
+class Ray:
+    """The processes of a Ray cluster: of one that is running, by `address`, or of one on this
+    machine's cores. The `store` is a directory that every node reaches; without one votes go to a
+    temporary directory, which is for a cluster on this machine only. Each process keeps to about so
+    much `memory`."""
 
-    def __init__(self, address: str | None = None, n_cpus: int | None = None) -> None:
+    n_threads = 1
+    shares_memory = False
+
+    def __init__(
+        self,
+        address: str | None = None,
+        n_cpus: int | None = None,
+        memory: str | float | None = None,
+        store: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        if address is not None and store is None:
+            raise UsageError(
+                "A cluster needs a store (--store): a directory that every node reaches."
+            )
+        self._store, self._progress = store, progress
         self._joined = not ray.is_initialized()
         if self._joined:
             _join(address, n_cpus)
@@ -127,8 +151,20 @@ class Cluster:
             num_cpus=SOME_CPU, max_restarts=-1, max_task_retries=-1, scheduling_strategy="SPREAD"
         )(Owner)
         self.owners = [owner.remote() for _ in range(self.n_cpus)]
+        share = free_memory() / 2 / self.n_cpus
+        self.memory = share if memory is None else in_bytes(memory)
 
-    def leave(self) -> None:
+    @property
+    def storage(self) -> Storage:
+        return Storage(self.memory, self._store, self.each, self.n_cpus, self._progress)
+
+    def over(self, blocks: Blocks, states: Path | None = None) -> Fold:
+        if isinstance(blocks, StoredBlocks):
+            return Actors(self, blocks, temporary(self) if states is None else states)
+        root = temporary(self)
+        return Actors(self, spill(blocks, root), root / "states")
+
+    def close(self) -> None:
         """The actors end, and so does a cluster that was started for them."""
         for owner in self.owners:
             ray.kill(owner)
@@ -174,26 +210,30 @@ def _got(reference: Any) -> Any:
 
 
 class Actors:
-    """The engine: parts of the blocks, who owns each, and which workers each has to do with."""
+    """Parts of the blocks, who owns each, and which workers each has to do with."""
 
-    def __init__(self, cluster: Cluster, blocks: StoredBlocks, states: StoredStates) -> None:
-        self._states = states
+    def __init__(self, cluster: Ray, blocks: StoredBlocks, states: Path) -> None:
+        self.blocks = blocks
+        self.sweeps = 0
         self._n_workers = blocks.n_workers
         owners = cluster.owners
         program, run = uuid4().hex, run_length(len(blocks), blocks.shape)
         parts = _parts(blocks, run, PARTS_OF_AN_ACTOR * len(owners))
-        self._parts = [Task(program, part, run) for part in parts]
+        self._parts = [Task(program, part, run, states) for part in parts]
         n_parts = len(parts)
         self._owners = [owners[i * len(owners) // n_parts] for i in range(n_parts)]
         self._workers: list[Workers] = [
             _got(workers) for workers in self._ask("workers", [()] * n_parts)
         ]
 
+    def go_on_after(self, sweeps: int) -> None:
+        self.sweeps = sweeps
+
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         shared = ray.put(begin)
         for done in self._ask("begin", [(shared,)] * len(self._parts)):
             _got(done)
-        self._states.sweeps += 1
+        self.sweeps += 1
 
     def sweep(self, sweep: Sweep, params: Any) -> Any:
         for attempt in range(ATTEMPTS):
@@ -203,7 +243,7 @@ class Actors:
             except ray.exceptions.RayError:  # what a process took with it
                 if attempt == ATTEMPTS - 1:
                     raise DataError("The cluster lost too much to go on: resume later.") from None
-        self._states.sweeps += 1
+        self.sweeps += 1
         return whole(deepcopy(total))  # what Ray gives cannot be written to
 
     def _tree(self, sweep: Sweep, params: Any) -> Any:
@@ -212,7 +252,7 @@ class Actors:
         sums = self._ask(
             "sweep",
             [
-                (shared, self._params(workers, params, everything), self._states.sweeps)
+                (shared, self._params(workers, params, everything), self.sweeps)
                 for workers in self._workers
             ],
         )

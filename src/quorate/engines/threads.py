@@ -6,13 +6,16 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Protocol
 
+from quorate.engines.engine import Fold, Sweep
+from quorate.engines.states import StoredStates
 from quorate.errors import require_number
 from quorate.labels import Labels
 from quorate.model import Tree, add, run_length
-
-Sweep = Callable[[Labels, Any, Any], tuple[Any, Any]]
+from quorate.votes.blocks import Blocks
+from quorate.votes.store import Storage, StoredBlocks
 
 
 class States(Protocol):
@@ -29,14 +32,24 @@ class Threads:
     last bit on any number of threads, and only a few blocks' statistics exist at a time.
     """
 
+    shares_memory = True
+
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = cores() if n_threads is None else n_threads
         require_number("threads", self.n_threads, at_least=1)
         self._pool = ThreadPoolExecutor(self.n_threads)
 
-    def over(self, labels: Labels) -> Blocks:
-        """The engine for labels in memory."""
-        return Blocks(self, list(labels.blocks()))
+    @property
+    def storage(self) -> Storage | None:
+        return None
+
+    def over(self, blocks: Blocks, states: Path | None = None) -> Fold:
+        if isinstance(blocks, StoredBlocks):
+            return StreamFold(self, blocks, states)
+        return ThreadFold(self, list(blocks))
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False)
 
     def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """``function`` of each item, in order, at most two items a thread ahead."""
@@ -51,45 +64,88 @@ class Threads:
         while waiting:
             yield waiting.popleft().result()
 
-    def sweep(self, sweep: Sweep, blocks: Sequence[Labels], params: Any, local: States) -> Any:
-        """Replace each block's local state, and return the sum of the statistics. Blocks and states
-        are taken and put back by the threads, which matters where they are on disk."""
 
-        def sweep_run(run: range) -> Any:
-            total = None
-            for i in run:
-                local[i], stats = sweep(blocks[i], params, local[i])
-                total = add(total, stats)
-            return total
+class ThreadFold:
+    """Blocks in memory with their states, swept by threads."""
 
-        tree = Tree()
-        length = run_length(len(blocks), blocks[0])
-        starts = range(0, len(blocks), length)
-        runs = [range(at, min(at + length, len(blocks))) for at in starts]
-        for total in self.map(sweep_run, runs):
-            tree.add(total)
-        return tree.result()
+    def __init__(self, threads: Threads, blocks: Sequence[Labels]) -> None:
+        self.threads, self.blocks = threads, blocks
+        self.states: States = [None] * len(blocks)
+        self.sweeps = 0
 
-
-class Blocks:
-    """The blocks of some labels with their local states, and the threads that sweep them."""
-
-    def __init__(
-        self, threads: Threads, blocks: Sequence[Labels], local: States | None = None
-    ) -> None:
-        self.threads = threads
-        self.blocks = blocks
-        self.local: States = [None] * len(blocks) if local is None else local
+    def go_on_after(self, sweeps: int) -> None:
+        """Nothing was kept: it begins anew."""
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         def begin_one(i: int) -> None:
-            self.local[i] = begin(self.blocks[i])
+            self.states[i] = begin(self.blocks[i])
 
         for _ in self.threads.map(begin_one, range(len(self.blocks))):
             pass
 
     def sweep(self, sweep: Sweep, params: Any) -> Any:
-        return self.threads.sweep(sweep, self.blocks, params, self.local)
+        blocks, states = self.blocks, self.states
+
+        def sweep_run(run: range) -> Any:
+            total = None
+            for i in run:
+                states[i], stats = sweep(self._block(i), params, states[i])
+                total = add(total, stats)
+            return total
+
+        tree = Tree()
+        length = run_length(len(blocks), self._shape)
+        runs = [range(at, min(at + length, len(blocks))) for at in range(0, len(blocks), length)]
+        for total in self.threads.map(sweep_run, runs):
+            tree.add(total)
+        return tree.result()
+
+    @property
+    def _shape(self) -> Labels:
+        return self.blocks[0]
+
+    def _block(self, index: int) -> Labels:
+        return self.blocks[index]
+
+
+class StreamFold(ThreadFold):
+    """Blocks in files: each is read when a thread comes to it, those that follow are fetched
+    meanwhile, and its state is put into a file: only a few are in memory at a time."""
+
+    blocks: StoredBlocks
+
+    def __init__(self, threads: Threads, blocks: StoredBlocks, states: Path | None) -> None:
+        super().__init__(threads, blocks)
+        self._kept = None if states is None else StoredStates(states, blocks.starts)
+        if self._kept is not None:
+            self.states = self._kept
+        self._empty = blocks.shape
+
+    def go_on_after(self, sweeps: int) -> None:
+        if self._kept is not None:
+            self._kept.sweeps = sweeps
+
+    def begin(self, begin: Callable[[Labels], Any]) -> None:
+        super().begin(begin)
+        self._swept()
+
+    def sweep(self, sweep: Sweep, params: Any) -> Any:
+        stats = super().sweep(sweep, params)
+        self._swept()
+        return stats
+
+    def _swept(self) -> None:
+        if self._kept is not None:
+            self._kept.sweeps += 1
+            self.sweeps = self._kept.sweeps
+
+    @property
+    def _shape(self) -> Labels:
+        return self._empty
+
+    def _block(self, index: int) -> Labels:
+        self.blocks.fetch_after(index, 2 * self.threads.n_threads)
+        return self.blocks[index]
 
 
 def cores() -> int:

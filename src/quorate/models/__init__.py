@@ -289,3 +289,31 @@ def methods() -> list[Method]:
         'auto'
     """
     return list(METHODS.values())
+
+
+# SHIM until the models branch is merged
+for _m in set(MODELS.values()):
+    for _a, _v in (("learns_from_features", _m is NaiveBayes), ("in_memory_only", False)):
+        setattr(_m, _a, _v)
+    if not hasattr(_m, "weighs_votes"):
+        _m.weighs_votes = False
+
+
+def named(method: Any, **options: Any) -> Any:
+    if isinstance(method, str):
+        return make(method, **options)
+    from dataclasses import replace
+
+    return replace(method, **options) if options else method
+
+
+def method_name(model: Any) -> str:
+    if isinstance(model, Ordered):
+        return f"{method_name(model.model)}, ordered"
+    fits = [
+        m.name
+        for m in METHODS.values()
+        if m.model is type(model)
+        and all(getattr(model, k) == v for k, v in m.settings.items() if isinstance(v, str))
+    ]
+    return fits[0] if fits else type(model).__name__

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.errors import DataError, UsageError
-from quorate.io import Outputs
+from quorate.votes import Outputs
 from quorate.online import snapshot
 from quorate.online.log import Log
 from quorate.result import load
@@ -82,7 +82,7 @@ class Keeper:
             return
         start.save(self.directory / "start.quorate")
         if votes is not None:
-            from quorate.io import read_table
+            from quorate.votes import read_table
 
             frame = read_table(votes, ("task", "worker", "label")).frame
             with Outputs() as outputs:

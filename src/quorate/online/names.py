@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import DataError
-from quorate.io import shown
+from quorate.votes import shown
 from quorate.kernels import Codes
 
 

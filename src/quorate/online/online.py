@@ -14,8 +14,8 @@ import polars as pl
 from quorate import metrics
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
-from quorate.fit import conclude, fit
-from quorate.io import complete_rows, read_table, read_votes, shown
+from quorate.fitting import conclude, fit
+from quorate.votes import complete_rows, read_table, read_votes, shown
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook
 from quorate.model import EM

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quorate.io import named
+from quorate.votes import named
 
 SHOWN_CLASSES = 12
 

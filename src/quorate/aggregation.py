@@ -1,0 +1,307 @@
+"""Votes in, trusted labels out: read, give codes to what has names, fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import repeat
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from quorate.arguments import refuse_unknown, some_of
+from quorate.engines import Scale, engine_for
+from quorate.engines.engine import Engine
+from quorate.engines.threads import Threads
+from quorate.errors import UsageError, require_probability
+from quorate.fitting import Fit, Request, run
+from quorate.heldout import with_feature_weight
+from quorate.kernels import Floats
+from quorate.labels import Labels
+from quorate.model import Model
+from quorate.models import METHODS, Auto, Ordered, method_name, named
+from quorate.multilabel import Multilabel
+from quorate.by_name import in_codes
+from quorate.result import Result
+from quorate.votes import (
+    KnownAnswers,
+    Reading,
+    Votes,
+    in_class_order,
+    read_answers,
+    read_features,
+    read_votes,
+    shown,
+    with_features,
+    with_gold,
+)
+from quorate.votes import worker_kinds as kinds_of
+from quorate.votes.several import known_answers, never_chosen, questions, read_answer_sets
+from quorate.votes.store import Progress
+
+Method = str | Model | Callable[[Labels], Floats]
+
+
+class Tuning(TypedDict, total=False):
+    """What most methods can be told; a method's other options are those of its class."""
+
+    max_iter: int
+    tol: float
+    smoothing: float
+    seed: int
+
+
+class How(Reading, Scale, Tuning, total=False):
+    """Everything else that `aggregate` can be told, beside what it names itself."""
+
+    discount: bool | None
+    worker_kinds: Any
+    multilabel: bool
+    separator: str | None
+
+
+def aggregate(
+    votes: Any,
+    method: Method = "auto",
+    *,
+    gold: Any = None,
+    features: Any = None,
+    ordered: bool | Sequence[Any] = False,
+    min_confidence: float = 0.0,
+    progress: Progress | None = None,
+    **how: Unpack[How],
+) -> Result:
+    """Turn votes into labels with confidences and workers with qualities.
+
+    `votes` is a path or a list of paths (CSV, TSV, JSON lines or Parquet; ``"-"`` for standard
+    input), a pandas or polars frame, an Arrow table, an iterable of (task, worker, label), or a
+    matrix of tasks by workers with -1 or NaN where there is no vote. Columns are task, worker and
+    label unless `task_column`, `worker_column` and `label_column` say otherwise. A worker's
+    repeated answers to a task all count, or only the first or last with `repeats`. Cells in
+    `missing` are missing.
+
+    `method` is a name that `quorate.methods()` lists, a model with its options, such as
+    ``quorate.DawidSkene(smoothing=0.1)``, or a function from `Labels` to a posterior ``[task,
+    class]``. `max_iter`, `tol`, `smoothing` and `seed` can be said here too, of a method that has
+    them. Answers whose confidence is below `min_confidence` are left out: the label is null.
+
+    `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
+    `ordered` says that classes have an order: True for that in which they sort, or a list of them.
+    The method then runs on each threshold between them: see `quorate.Ordered`. `features` holds
+    binary features of tasks, for a method that learns from them: a table of task and feature, or of
+    task and a column of 0 and 1 for each feature. Tasks that have features and no votes are
+    labelled too.
+
+    With `discount` correlated workers, such as duplicates of one judge, count for less: see
+    `quorate.independence`. By default that is so with ``"auto"``. `worker_kinds` says what each
+    worker is, human or model for instance: a table of worker and kind, or a mapping. With
+    `multilabel` a task may have several right answers: a worker's labels of a task, in rows of
+    their own or in one with a `separator` between them, are all the options that the worker chose
+    (a row without a label: none). Each option is a question of its own, yes or no, and the result
+    is a `quorate.Multilabel`.
+
+    Votes need not fit in memory. With a `memory` limit (such as ``"2GB"``), a `store` (a directory
+    that is used again by the same votes) or ``engine="disk"`` they are spilled to disk; with
+    ``engine="ray"`` or the `address` of a cluster they are shared among processes. The answers are
+    the same. `resume` goes on with what was cut short in that `store`. `threads` is the number of
+    threads, and `progress` is told what is under way.
+
+    Examples:
+        >>> votes = [("1.jpg", "ann", "cat"), ("1.jpg", "bob", "cat"), ("1.jpg", "eve", "dog"),
+        ...          ("2.jpg", "ann", "dog"), ("2.jpg", "bob", "dog"), ("2.jpg", "eve", "dog")]
+        >>> aggregate(votes, "majority").labels["label"].to_list()
+        ['cat', 'dog']
+    """
+    _refuse_unknown(how)
+    require_probability("min_confidence", min_confidence)
+    model = named(method, **some_of(how, Tuning))
+    _require_able(model, features is not None, how)
+    reading: Reading = some_of(how, Reading)
+    separator, several = _several(how, ordered, min_confidence)
+    scale: Scale = some_of(how, Scale)
+    with engine_for(progress, **scale) as engine:
+        request = Request(engine, progress, bool(how.get("resume")), min_confidence)
+        plan = Plan(model, request, ordered, _discounts(how, model), how.get("worker_kinds"))
+        read = read_votes(
+            votes, storage=engine.storage, separator=separator, unlabelled=several, **reading
+        )
+        _require_in_memory(model, read, engine)
+        if features is not None:
+            read = with_features(read, read_features(features, reading))
+        if several:
+            sets = None if gold is None else read_answer_sets(gold, reading, separator)
+            return _each_option(read, sets, plan, separator)
+        return _fitted(read, None if gold is None else read_answers(gold, reading), plan)
+
+
+def fit(
+    model: Model,
+    votes: Any,
+    *,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Fit a model to votes as they are: whatever `aggregate` reads, or `Labels` in codes.
+
+    `engine` sweeps the blocks (`quorate.Threads` on all cores by default).
+
+    Examples:
+        >>> task, worker, label = [0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [1, 1, 0, 0, 0]
+        >>> labels = Labels.from_codes(task, worker, label)
+        >>> from quorate.models import DawidSkene
+        >>> result = fit(DawidSkene(smoothing=0.1), labels)
+        >>> result.answers
+        array([1, 0], dtype=int32)
+        >>> result.converged
+        True
+    """
+    engine = engine or Threads()
+    read = read_votes(votes, storage=engine.storage)
+    model, notes = in_codes(model, read.codebook)
+    return result_of(run(model, read.blocks, Request(engine, progress)), read.noted(*notes))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be made of votes: by which model, how it is run, and what it is told."""
+
+    model: Model
+    request: Request
+    ordered: bool | Sequence[Any] = False
+    discount: bool | None = False
+    worker_kinds: Any = None
+
+
+def _fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
+    """The plan carried out on votes that have been read."""
+    if gold is not None:
+        votes = with_gold(votes, gold)
+    if not isinstance(plan.ordered, bool):
+        votes = in_class_order(votes, plan.ordered)
+    if len(votes.codebook.classes) == 1:
+        only = shown(votes.codebook.classes[0])
+        votes = votes.noted(f"All votes say {only}: there is nothing to decide.")
+    model, notes = in_codes(plan.model, votes.codebook)
+    votes = votes.noted(*notes)
+    per_worker: dict[str, Sequence[Any]] = {}
+    if plan.worker_kinds is not None:
+        per_worker["kind"], notes = kinds_of(plan.worker_kinds, votes.codebook.workers)
+        votes = votes.noted(*notes)
+    if plan.discount is not False:
+        votes, groups = _discounted(votes, model, plan)
+        per_worker |= groups
+    model, notes = with_feature_weight(model, votes.blocks, plan.request.engine)
+    votes = votes.noted(*notes)
+    if plan.ordered is not False:
+        model = Ordered(model)
+    found = run(model, votes.blocks, plan.request)
+    least = plan.request.min_confidence
+    return replace(result_of(found, votes), per_worker=per_worker, min_confidence=least)
+
+
+def result_of(found: Fit, votes: Votes) -> Result:
+    """What was found, with the names of the votes."""
+    return Result(
+        **{name: getattr(found, name) for name in Fit.__dataclass_fields__ if name != "notes"},
+        notes=(*votes.notes, *found.notes),
+        codebook=votes.codebook,
+        kind=votes.kind,
+        read=votes.report,
+        method=method_name(found.model),
+        votes=votes,
+    )
+
+
+def _discounted(
+    votes: Votes, model: Model, plan: Plan
+) -> tuple[Votes, dict[str, Sequence[Any]]]:
+    """The votes with correlated workers' counting for less, and the column of their groups; nothing
+    of what was neither asked for nor found."""
+    from quorate.trust.correlated import (  # slow to import
+        discounted,
+        group_column,
+        groups_among,
+        note_on,
+    )
+
+    groups = groups_among(votes.blocks, model.seed, plan.request.engine)
+    if not groups and plan.discount is None:
+        return votes, {}
+    column = {"group": group_column(groups, len(votes.codebook.workers))}
+    if groups:
+        votes = votes.with_blocks(votes.blocks.change(partial(discounted, groups=groups)))
+    return votes.noted(note_on(groups)), column
+
+
+def _each_option(votes: Votes, gold: Any, plan: Plan, separator: str | None) -> Multilabel:
+    """The plan carried out for every option by itself."""
+    names = votes.codebook.classes
+    chosen = sum(int((block.label >= 0).sum()) for block in votes.blocks)
+    known: Any = repeat(None)
+    if gold is not None:
+        votes = votes.noted(*never_chosen(gold, names))
+        known = known_answers(gold, names)
+    results = {
+        name: _fitted(replace(asked, notes=()), answers, plan)
+        for name, asked, answers in zip(names, questions(votes), known, strict=False)
+    }
+    return Multilabel.of(results, votes, chosen, separator)
+
+
+def _several(
+    how: How, ordered: bool | Sequence[Any], min_confidence: float
+) -> tuple[str | None, bool]:
+    """What stands between several right answers, and whether there may be several."""
+    separator, several = how.get("separator"), bool(how.get("multilabel"))
+    if separator is not None and not several:
+        raise UsageError("separator is for several right answers: say multilabel (--multilabel).")
+    if separator == "":
+        raise UsageError("separator is empty: say what stands between a worker's labels.")
+    if several and how.get("repeats", "count") != "count":
+        raise UsageError("repeats cannot be told from several right answers: leave it at count.")
+    if several and ordered is not False:
+        raise UsageError("ordered is for one right answer: options of several have no order.")
+    if several and min_confidence:
+        raise UsageError("min_confidence is for one right answer: leave it out.")
+    return separator, several
+
+
+def _discounts(how: How, model: Model) -> bool | None:
+    """Whether correlated workers are looked for: with auto, unless the caller says otherwise. None
+    is for what nobody asked for, and is not to be mentioned where there is nothing to say."""
+    asked = how.get("discount")
+    if asked is None:
+        return None if isinstance(model, Auto) and not how.get("multilabel") else False
+    return asked
+
+
+def _require_able(model: Model, features: bool, how: How) -> None:
+    """What a model cannot do is said before anything is read."""
+    name = method_name(model)
+    if how.get("discount") and not model.weighs_votes:
+        able = ", ".join(m for m in METHODS if METHODS[m].weighs_votes)
+        raise UsageError(f"{name} cannot discount votes: {able} can.")
+    if features and not model.learns_from_features:
+        able = ", ".join(m for m in METHODS if METHODS[m].model.learns_from_features)
+        raise UsageError(f"{name} does not learn from features: {able} does.")
+
+
+def _require_in_memory(model: Model, votes: Votes, engine: Engine) -> None:
+    if model.in_memory_only and engine.storage is not None:
+        raise UsageError(
+            f"{method_name(model)} needs all votes at once: leave out memory, store and engine."
+        )
+
+
+def _refuse_unknown(how: How) -> None:
+    named_here = ("gold", "features", "ordered", "min_confidence", "progress", "method")
+    for name in how:
+        owners = [m for m, method in METHODS.items() if name in method.options]
+        if owners and name not in How.__annotations__:
+            kind = METHODS[owners[0]].model.__name__
+            raise UsageError(
+                f"{name} is an option of {', '.join(owners)}: give the method as an object, such as"
+                f" quorate.{kind}({name}=...)."
+            )
+    refuse_unknown("aggregate", how, (*How.__annotations__, *named_here))

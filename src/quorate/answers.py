@@ -1,0 +1,163 @@
+"""What is believed of every task: arrays in memory, or files of them, behind the same names."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from quorate import kernels
+from quorate.kernels import Codes, Floats
+from quorate.labels import Labels
+from quorate.votes.blocks import Blocks
+
+NEAR_TIE = 0.1  # the lead of the best class over the second
+
+
+class Overview(NamedTuple):
+    """Of the answers of some tasks; those of more tasks add: how many tasks there are, how many
+    have each class for an answer, the sum of the confidences, how many are nearly tied, and how
+    many are left undecided, their confidence being too low."""
+
+    tasks: int
+    answered: Floats
+    confidence: float
+    near_ties: int
+    undecided: int = 0
+
+    @classmethod
+    def of(cls, posterior: Floats, answers: Codes, min_confidence: float = 0.0) -> Overview:
+        tasks, n_classes = posterior.shape
+        confidence = posterior[np.arange(tasks), answers]
+        others = posterior.copy()
+        others[np.arange(tasks), answers] = -np.inf
+        near_ties = int((confidence - kernels.row_max(others) < NEAR_TIE).sum())
+        answered = np.bincount(answers, minlength=n_classes).astype(np.float64)
+        undecided = int((confidence < min_confidence).sum())
+        return cls(tasks, answered, float(confidence.sum()), near_ties, undecided)
+
+
+class Part(NamedTuple):
+    """Of some tasks: ``posterior[task, class]``, the code of the chosen class, and what else the
+    model says of each task, by name."""
+
+    posterior: Floats
+    codes: Codes
+    per_task: Mapping[str, Floats]
+
+    @property
+    def confidence(self) -> Floats:
+        """The probability of each task's answer."""
+        chosen: Floats = self.posterior[np.arange(len(self.codes)), self.codes]
+        return chosen
+
+
+class Answers(ABC):
+    """The posterior and the answer of every task, in parts that are those of the votes' names."""
+
+    @property
+    @abstractmethod
+    def in_files(self) -> bool:
+        """Whether parts are read when they are asked for."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of parts."""
+
+    @abstractmethod
+    def part(self, index: int) -> Part: ...
+
+    @property
+    @abstractmethod
+    def whole(self) -> Part:
+        """All tasks, in memory."""
+
+    def parts(self) -> Iterator[Part]:
+        return map(self.part, range(len(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class AnswersInMemory(Answers):
+    """Arrays of all tasks."""
+
+    posterior: Floats
+    codes: Codes
+    per_task: Mapping[str, Floats] = field(default_factory=dict)
+    in_files = False
+
+    def __len__(self) -> int:
+        return 1
+
+    def part(self, index: int) -> Part:
+        return self.whole
+
+    @property
+    def whole(self) -> Part:
+        return Part(self.posterior, self.codes, self.per_task)
+
+
+@dataclass(frozen=True, eq=False)
+class AnswersInFiles(Answers):
+    """A file of arrays for each block, in a directory."""
+
+    place: Path
+    starts: Sequence[int]
+    in_files = True
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def part(self, index: int) -> Part:
+        with np.load(_file(self.place, self.starts[index])) as arrays:
+            parts = dict(arrays)
+        return Part(parts.pop("posterior"), parts.pop("codes"), parts)
+
+    @cached_property
+    def whole(self) -> Part:
+        posterior, codes, more = zip(*self.parts(), strict=True)
+        per_task = {name: np.concatenate([part[name] for part in more]) for name in more[0]}
+        return Part(np.concatenate(posterior), np.concatenate(codes), per_task)
+
+    def in_memory(self) -> AnswersInMemory:
+        return AnswersInMemory(*self.whole)
+
+
+class KeepInMemory:
+    """Collects the answers of blocks that are swept in this process."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._posterior = np.empty((blocks.n_tasks, blocks.shape.n_classes))
+        self._codes = np.empty(blocks.n_tasks, dtype=np.int32)
+        self._per_task: dict[str, Floats] = {}
+
+    def __call__(self, block: Labels, part: Part) -> None:
+        tasks = slice(block.first_task, block.first_task + block.n_tasks)
+        self._posterior[tasks], self._codes[tasks] = part.posterior, part.codes
+        for name, values in part.per_task.items():
+            self._per_task.setdefault(name, np.empty(len(self._codes)))[tasks] = values
+
+    def answers(self) -> AnswersInMemory:
+        return AnswersInMemory(self._posterior, self._codes, self._per_task)
+
+
+@dataclass(frozen=True)
+class KeepInFiles:
+    """Puts the answers of each block into a file, from whichever process sweeps it."""
+
+    place: Path
+
+    def __call__(self, block: Labels, part: Part) -> None:
+        path = _file(self.place, block.first_task)
+        beside = path.with_suffix(".part")
+        with beside.open("wb") as file:
+            np.savez(file, posterior=part.posterior, codes=part.codes, **part.per_task)
+        beside.replace(path)
+
+
+def _file(place: Path, start: int) -> Path:
+    return place / f"{start:015d}.npz"

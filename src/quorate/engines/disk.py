@@ -1,0 +1,53 @@
+"""Blocks on disk swept by threads: for votes larger than memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+
+from quorate.engines.engine import Fold
+from quorate.engines.threads import StreamFold, Threads
+from quorate.votes.blocks import Blocks
+from quorate.votes.store import Progress, Storage, StoredBlocks, in_bytes, spill
+
+
+class Disk(Threads):
+    """Threads over blocks in files, within about so much `memory` (such as ``"2GB"``; half of what
+    is free by default). Votes of files go to the directory `store`, where they stay for the next
+    run, or to a temporary one; blocks that are in memory are written to a temporary one."""
+
+    def __init__(
+        self,
+        n_threads: int | None = None,
+        memory: str | float | None = None,
+        store: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(n_threads)
+        self.memory = free_memory() / 2 if memory is None else in_bytes(memory)
+        self._store, self._progress = store, progress
+
+    @property
+    def storage(self) -> Storage:
+        return Storage(self.memory, self._store, progress=self._progress)
+
+    def over(self, blocks: Blocks, states: Path | None = None) -> Fold:
+        if isinstance(blocks, StoredBlocks):
+            return StreamFold(self, blocks, states)
+        root = temporary(self)
+        return StreamFold(self, spill(blocks, root), root / "states")
+
+
+def temporary(owner: object) -> Path:
+    """A directory that is gone with its owner."""
+    root = Path(tempfile.mkdtemp(prefix="quorate-"))
+    weakref.finalize(owner, shutil.rmtree, root, ignore_errors=True)
+    return root
+
+
+def free_memory() -> float:
+    """Bytes of memory that nobody uses."""
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,305 @@
+"""The loop: sweep, add, estimate, until converged; and what it finds."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from quorate import kernels, recycled
+from quorate.answers import Answers, AnswersInFiles, KeepInFiles, KeepInMemory, Overview, Part
+from quorate.engines.engine import Engine, Fold
+from quorate.engines.threads import Threads
+from quorate.errors import DataError, UsageError
+from quorate.kernels import Codes, Floats, Rows
+from quorate.labels import BLOCK_SIZE, Labels
+from quorate.model import Model, Step
+from quorate.votes.blocks import Blocks, MemoryBlocks
+from quorate.votes.store import Progress, StoredBlocks
+from quorate.votes.store.sizes import require_memory
+
+TABLES = 6  # copies of the workers' table that exist at a time: parameters, sums, and between
+BLOCK_BYTES = 60  # in memory for each task or label of a block that is being swept
+
+Heard = Callable[[Sequence[Step], Model], None]
+
+
+class Found(NamedTuple):
+    """Where the loop is: the parameters, the statistics of the sweep under them, and the way."""
+
+    params: Any
+    stats: Any = None
+    steps: tuple[Step, ...] = ()
+    converged: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    """What was learned, in codes, and how: ``tally[worker]`` is the expected number of right and
+    wrong labels of each worker, `overview` sums up the answers."""
+
+    model: Model
+    params: Any
+    stats: Any
+    steps: tuple[Step, ...]
+    converged: bool
+    seconds: float
+    tally: Floats
+    overview: Overview
+    tasks: Answers
+    notes: tuple[str, ...] = ()
+
+    @property
+    def posterior(self) -> Floats:
+        """``[task, class]``: what is believed of each task."""
+        return self.tasks.whole.posterior
+
+    @property
+    def answers(self) -> Codes:
+        """The code of each task's class."""
+        return self.tasks.whole.codes
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """The probability of each task's answer."""
+        return self.tasks.whole.confidence
+
+    @property
+    def confusion(self) -> Floats | None:
+        """``[worker, truth, label]``, for models that have it. A row of zeros is a truth that
+        the worker, as far as can be told, never met."""
+        return self.model.confusion(self.params)
+
+    @property
+    def history(self) -> Floats | None:
+        """The expected counts ``[worker, truth, label]``: what a later fit can start out from as
+        its `worker_prior`."""
+        return self.model.history(self.stats, self.params)
+
+    @property
+    def objective(self) -> list[float]:
+        """The trace of what is maximised, one value for each iteration."""
+        return [-np.inf if step.impossible else step.objective for step in self.steps]
+
+    @property
+    def log_likelihood(self) -> float | None:
+        """The marginal log-likelihood of the votes at the final parameters."""
+        last = self.steps[-1]
+        return -np.inf if last.impossible else last.log_likelihood
+
+    @property
+    def iterations(self) -> int:
+        return len(self.steps)
+
+    @property
+    def hard_from(self) -> int | None:
+        """The first iteration with hard answers, from which on `objective` is another one."""
+        return next((i for i, step in enumerate(self.steps) if step.hard), None)
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a model is to be fitted: by which engine, with whom told, going on with what was cut
+    short or not, and with which answers left undecided."""
+
+    engine: Engine
+    progress: Progress | None = None
+    resume: bool = False
+    min_confidence: float = 0.0
+
+
+def run(model: Model, blocks: Blocks, request: Request) -> Fit:
+    """Fit a model to blocks of labels in codes, wherever these are."""
+    if not blocks.n_labels:
+        raise DataError("There are no labels to aggregate.")
+    if blocks.shape.weight is not None and not model.weighs_votes:
+        raise UsageError(f"{type(model).__name__} takes all votes alike: they can have no weight.")
+    _require_room(model, blocks, request.engine)
+    began = time.perf_counter()
+    if isinstance(blocks, StoredBlocks):
+        place = _Workplace(model, blocks)
+        fold = request.engine.over(blocks, place.states)
+        found, notes = place.climb(fold, request)
+    else:
+        fold = request.engine.over(blocks)
+        fold.begin(model.begin)
+        heard = _heard(request.progress, blocks.n_labels)
+        found, notes = climb(model, fold, Found(model.start(blocks.shape)), heard), ()
+    tally, tasks = conclude(model, fold, blocks, found.params, request)
+    if isinstance(blocks, StoredBlocks):
+        place.clear()
+    note = getattr(found.params, "note", "")
+    return Fit(
+        model=model,
+        params=found.params,
+        stats=found.stats,
+        steps=found.steps,
+        converged=found.converged,
+        seconds=time.perf_counter() - began,
+        tally=np.asarray(tally.workers),
+        overview=tally.overview,
+        tasks=tasks,
+        notes=(*notes, note) if note else notes,
+    )
+
+
+def fit_labels(model: Model, labels: Labels, engine: Engine | None = None) -> Fit:
+    """Fit a model to labels in memory."""
+    return run(model, MemoryBlocks(labels), Request(engine or Threads()))
+
+
+def _heard(progress: Progress | None, n_labels: int) -> Heard | None:
+    """Iterations told as progress, with the objective and the votes that are gone through in a
+    second."""
+    if progress is None:
+        return None
+    times = [time.perf_counter()]
+
+    def heard(steps: Sequence[Step], model: Model) -> None:
+        times.append(time.perf_counter())
+        rate = n_labels / (times[-1] - times[-2]) / 1e6
+        how = f"objective {steps[-1].objective:,.1f}, {rate:,.1f} million votes a second"
+        progress(f"iteration {len(steps)} of {model.max_iter} at most", len(steps), model.max_iter, how)
+
+    return heard
+
+
+def _require_room(model: Model, blocks: Blocks, engine: Engine) -> None:
+    """Say before the work what cannot be done within the memory."""
+    storage = engine.storage
+    if storage is None:
+        return
+    shape = blocks.shape
+    table = shape.n_workers * shape.n_classes**2 * 8
+    block = BLOCK_SIZE * (BLOCK_BYTES + shape.n_classes * 8 * 3 / 2)
+    n_models = len(getattr(model, "members", (model,)))
+    require_memory(
+        storage.memory,
+        n_models * TABLES * table + (engine.n_threads + 1) * block,
+        f"{shape.n_workers:,} workers and {shape.n_classes} classes",
+    )
+
+
+class _Workplace:
+    """Where a fit to stored blocks keeps its states and its place in the loop, so that the same fit
+    can go on after it was cut short."""
+
+    def __init__(self, model: Model, blocks: StoredBlocks) -> None:
+        self.model, self.blocks = model, blocks
+        self.key = hashlib.sha256(pickle.dumps((model, blocks.identity))).hexdigest()
+        self.root = blocks.run.parent / f"unfinished-{self.key[:16]}"
+        self.states = self.root / "states"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.root / "checkpoint.pickle"
+
+    def climb(self, fold: Fold, request: Request) -> tuple[Found, tuple[str, ...]]:
+        """The loop, with its place kept on disk after each iteration."""
+
+        def keep(found: Found) -> None:
+            beside = self.checkpoint.with_suffix(".part")
+            beside.write_bytes(pickle.dumps((self.key, found, fold.sweeps)))
+            beside.replace(self.checkpoint)
+
+        self.root.mkdir(exist_ok=True)
+        heard = _heard(request.progress, self.blocks.n_labels)
+        if request.resume and self.checkpoint.exists():
+            known, found, sweeps = pickle.loads(self.checkpoint.read_bytes())
+            if known == self.key:
+                fold.go_on_after(sweeps)
+                note = f"It went on from iteration {len(found.steps)}."
+                return climb(self.model, fold, found, heard, keep), (note,)
+        fold.begin(self.model.begin)
+        start = Found(self.model.start(self.blocks.shape))
+        return climb(self.model, fold, start, heard, keep), ()
+
+    def clear(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+@recycled.kept()
+def climb(
+    model: Model,
+    engine: Fold,
+    found: Found,
+    progress: Heard | None = None,
+    keep: Callable[[Found], None] | None = None,
+) -> Found:
+    """Go on from where the loop was until it is done; `keep` is given each new place on the way."""
+    params, steps = found.params, list(found.steps)
+    while True:
+        stats = engine.sweep(model.sweep, params)
+        if params is not None and not rehearsing(params):
+            steps.append(model.progress(stats, params))
+            if progress:
+                progress(steps, model)
+            converged = model.converged(steps)
+            if converged or len(steps) == model.max_iter:
+                return Found(params, stats, tuple(steps), converged)
+        params = model.estimate(stats, params)
+        if keep:
+            keep(Found(params, None, tuple(steps)))
+
+
+def rehearsing(params: Any) -> bool:
+    """Whether a model, or one that it is made of, is still finding out how to fit."""
+    if type(params) is tuple:
+        return any(map(rehearsing, params))
+    return getattr(params, "rehearsing", False)
+
+
+class Tally(NamedTuple):
+    """For each worker the expected number of right and of wrong labels; and of the answers."""
+
+    workers: Floats | Rows
+    overview: Overview
+
+    @property
+    def by_worker(self) -> tuple[str, ...]:
+        return ("workers",)
+
+
+@dataclass(frozen=True, eq=False)
+class Conclude:
+    """The last sweep, for the answers and not for the parameters; `keep` takes those of a block."""
+
+    model: Model
+    keep: Callable[[Labels, Part], None]
+    min_confidence: float = 0.0
+
+    def __call__(self, block: Labels, params: Any, state: Any) -> tuple[Any, Tally]:
+        model = self.model
+        posterior = model.posterior(block, params, state)
+        codes = kernels.choose(posterior, model.ties, model.seed, block.first_task)
+        more = model.per_task(block, params, state) if hasattr(model, "per_task") else {}
+        self.keep(block, Part(posterior, codes, more))
+        overview = Overview.of(posterior, codes, self.min_confidence)
+        learned = model.learned(block, params, state) if hasattr(model, "learned") else posterior
+        return state, Tally(block.agreement(learned), overview)
+
+
+def conclude(
+    model: Model, fold: Fold, blocks: Blocks, params: Any, request: Request
+) -> tuple[Tally, Answers]:
+    """Each worker's tally against the posterior, and the answers of all tasks: in memory if the
+    votes are, else in files."""
+    least = request.min_confidence
+    if isinstance(blocks, MemoryBlocks) and request.engine.shares_memory:
+        memory = KeepInMemory(blocks)
+        tally = fold.sweep(Conclude(model, memory, least), params)
+        return tally, memory.answers()
+    place = fold.blocks.run / f"answers-{uuid4().hex}"
+    place.mkdir(parents=True, exist_ok=True)
+    tally = fold.sweep(Conclude(model, KeepInFiles(place), least), params)
+    files = AnswersInFiles(place, fold.blocks.starts)
+    return tally, files.in_memory() if isinstance(blocks, MemoryBlocks) else files

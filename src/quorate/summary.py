@@ -1,0 +1,152 @@
+"""What was read, what was found and how, as one dictionary: the source of every report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate import __version__
+from quorate.kernels import Floats
+
+if TYPE_CHECKING:
+    from quorate.result import Result
+
+SHOWN_WORKERS = 5
+ENOUGH_LABELS = 10  # of a worker who is among the best or the worst
+SHOWN_CLASSES = 12
+
+
+def summarise(result: Result) -> dict[str, Any]:
+    """The dictionary that `quorate aggregate --json` prints."""
+    return {
+        "read": _read(result),
+        "found": _found(result),
+        "how": _how(result),
+        "notes": list(result.notes),
+    }
+
+
+def _read(result: Result) -> dict[str, Any]:
+    read = {
+        "tasks": result.overview.tasks,
+        "workers": len(result.tally),
+        "labels": result.n_labels,
+        "classes": len(result.classes),
+    }
+    if result.read is not None:
+        dropped = 0 if result.read.repeats_kept else result.read.repeated
+        read |= {
+            "rows": result.read.rows,
+            "dropped_missing": result.read.missing,
+            "dropped_repeats": dropped,
+            "repeats_counted": result.read.repeated - dropped,
+        }
+    return read
+
+
+def _found(result: Result) -> dict[str, Any]:
+    overview = result.overview
+    shares = overview.answered / max(overview.tasks, 1)
+    error = result.expected_error
+    return {
+        "class_shares": {
+            str(name): float(share) for name, share in zip(result.classes, shares, strict=True)
+        },
+        "mean_confidence": overview.confidence / max(overview.tasks, 1),
+        "expected_error": None if error is None else error._asdict(),
+        "near_ties": overview.near_ties,
+        "undecided": overview.undecided,
+        **_workers(result),
+    }
+
+
+def _workers(result: Result) -> dict[str, Any]:
+    """The best and the worst by how often they agree with the answers, of those with labels enough
+    to be told apart."""
+    labels = result.tally.sum(axis=1)
+    right = np.divide(result.tally[:, 0], labels, out=np.zeros_like(labels), where=labels > 0)
+    least = min(ENOUGH_LABELS, float(np.median(labels)))
+    ranked = np.flatnonzero(labels >= least)
+    ranked = ranked[np.argsort(-right[ranked], kind="stable")]
+    best = ranked[:SHOWN_WORKERS]
+    worst = ranked[len(best) :][-SHOWN_WORKERS:]
+    return {
+        "ranked_workers": len(ranked),
+        "least_labels": least,
+        "best_workers": _rows(result, best, labels, right),
+        "worst_workers": _rows(result, worst, labels, right),
+    }
+
+
+def _rows(result: Result, which: Any, labels: Floats, right: Floats) -> list[dict[str, Any]]:
+    names = result.codebook.workers
+    return [
+        {"worker": _name(names[i]), "labels": round(labels[i]), "agreement": float(right[i])}
+        for i in which.tolist()
+    ]
+
+
+def _name(name: Any) -> Any:
+    """A name as JSON can say it, which has no dates and no infinity."""
+    is_plain = isinstance(name, (str, int)) or (isinstance(name, float) and math.isfinite(name))
+    return name if is_plain else str(name)
+
+
+def _how(result: Result) -> dict[str, Any]:
+    return {
+        "method": result.method,
+        "mixture": result.mixture,
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "objective": _finite(result.objective[-1]),
+        "log_likelihood": _finite(result.log_likelihood),
+        "seconds": result.seconds,
+        "version": __version__,
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity: the logarithm of zero is left out."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def as_text(summary: Mapping[str, Any], tables: str) -> str:
+    """The summary in a few lines of plain text, the last of which names the `tables`."""
+    read, found, how = summary["read"], summary["found"], summary["how"]
+    facts = [("classes", class_shares(found["class_shares"], str))]
+    if found["expected_error"] is not None:
+        facts.append(("expected error", expected_error(found["expected_error"])))
+    near = found["near_ties"]
+    undecided = f"; {found['undecided']:,} undecided" if found["undecided"] else ""
+    facts += [
+        ("confidence", f"{found['mean_confidence']:.3f} on average; {near:,} near ties{undecided}"),
+        ("how", f"{iterations(how)}, {how['seconds']:.2f} s"),
+        ("tables", tables),
+        *(("note", note) for note in summary["notes"]),
+    ]
+    counts = ", ".join(f"{read[name]:,} {name}" for name in ("tasks", "workers", "labels"))
+    lines = [f"  {name:<15} {value}" for name, value in facts]
+    return "\n".join([f"Result of {how['method'] or 'a model'} on {counts}", *lines])
+
+
+def class_shares(shares: Mapping[str, float], named: Any) -> str:
+    """The classes by their shares, the largest first, and how many more there are."""
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{named(name)} {share:.1%}" for name, share in ordered[:SHOWN_CLASSES])
+    more = len(ordered) - SHOWN_CLASSES
+    return f"{shown}, and {more} more" if more > 0 else shown
+
+
+def expected_error(error: Mapping[str, float]) -> str:
+    """The expected error with its interval, in per cent."""
+    share, low, high = error.values()
+    return f"{share:.1%} (90 % interval {low:.1%} to {high:.1%})"
+
+
+def iterations(how: Mapping[str, Any]) -> str:
+    """How many iterations there were, and whether they were enough."""
+    state = "converged" if how["converged"] else "stopped before it converged (see max_iter)"
+    return f"{how['iterations']} iterations, {state}"

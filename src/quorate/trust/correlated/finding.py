@@ -1,0 +1,147 @@
+"""Workers whose errors move together, found from the votes alone, and what their votes count then.
+
+Copies of a judge outvote the others, become what is taken for the truth, and then look right. So
+groups are first made too large, of all who nearly always agree: a crowd in which each group counts
+once is a smaller crowd, but no biased one. Against its truth pairs are tested: who agrees no more
+than skills explain is let go, and who does is in a group, until the groups stay as they are.
+Where two camps contradict each other, votes cannot tell which of them is right: a group has to be
+markedly tighter than any other to be weighed down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from quorate import kernels
+from quorate.trust.correlated.agreement import alike, first_groups, meet, tight
+from quorate.trust.correlated.groups import (
+    Group,
+    Groups,
+    groups_of,
+    strong,
+    unchanged,
+    voices,
+    vote_weights,
+)
+from quorate.engines.engine import Engine
+from quorate.engines.threads import Threads
+from quorate.fitting import Fit, fit_labels
+from quorate.kernels import Floats
+from quorate.labels import Labels, joined
+from quorate.models import DawidSkene
+from quorate.trust.correlated.copying import Meetings, suspects_among
+from quorate.votes.blocks import Blocks, MemoryBlocks
+
+ROUNDS = 4
+MOST_LABELS, MOST_BLOCKS = 500_000, 8  # that are looked at
+
+
+class Independence(NamedTuple):
+    """What each vote counts, None if all count 1; and the groups that is so for."""
+
+    weight: Floats | None
+    groups: tuple[Group, ...]
+
+
+class Look(NamedTuple):
+    """A fit in which each group counts for what it is worth, the labels as they were weighed, the
+    confusion matrices against which pairs were held, and the groups."""
+
+    labels: Labels
+    result: Fit
+    confusion: Floats
+    groups: tuple[Group, ...]
+
+
+def independence(
+    labels: Labels, *, seed: int = 0, engine: Engine | None = None
+) -> Independence:
+    """Groups of workers whose errors move together beyond what their skills explain, and what each
+    vote counts: one of n votes of a group on a task counts 1 / (1 + (n - 1) correlation).
+
+    `replace(labels, weight=found.weight)` is what a model is then fitted to. It takes a pass over
+    the pairs of workers who share tasks; where some share enough, a fit of Dawid-Skene, and up to
+    three more where there are groups. Of more than half a million labels only some tasks are looked
+    at, by `seed`.
+
+    Examples:
+        >>> random = np.random.default_rng(0)
+        >>> truth = random.integers(2, size=300)
+        >>> judges = np.where(random.random((6, 300)) < 0.75, truth, 1 - truth)
+        >>> panel = np.concatenate([judges, judges[:1], judges[:1]])
+        >>> worker, task = np.indices(panel.shape).reshape(2, -1)
+        >>> found = independence(Labels.from_codes(task, worker, panel.ravel()))
+        >>> [(group.workers.tolist(), group.correlation) for group in found.groups]
+        [([0, 6, 7], 1.0)]
+        >>> found.weight[:8].round(2)
+        array([0.33, 1.  , 1.  , 1.  , 1.  , 1.  , 0.33, 0.33])
+    """
+    groups = groups_among(MemoryBlocks(labels), seed, engine or Threads())
+    return Independence(vote_weights(labels, groups), groups)
+
+
+def groups_among(blocks: Blocks, seed: int, engine: Engine) -> Groups:
+    """The groups of correlated workers in blocks of votes, wherever these are."""
+    shape = blocks.shape
+    if not blocks.n_labels or shape.n_classes < 2 or shape.n_workers < 2:
+        return ()
+    labels = replace(_some_tasks(blocks, seed), weight=None).without_repeats()
+    runs = meet(labels, seed)
+    if not any(len(pairs.first) for pairs in runs):
+        return ()
+    return look(labels, runs, engine).groups
+
+
+def _some_tasks(blocks: Blocks, seed: int) -> Labels:
+    """All tasks, or of some of the blocks a random sample."""
+    some = blocks[:: -(-len(blocks) // MOST_BLOCKS)]
+    share = MOST_LABELS / blocks.n_labels * len(blocks) / len(some)
+    parts = []
+    for block in some:
+        task = np.arange(block.first_task, block.first_task + block.n_tasks)
+        parts.append(block.only_tasks(kernels.task_lots(task, 1, seed)[:, 0] < share))
+    return joined(parts)
+
+
+def look(labels: Labels, runs: Sequence[Meetings], engine: Engine) -> Look:
+    """Fit, look at the pairs who meet, make groups of those who agree too much; again, until they
+    stay. Nobody labels a task twice."""
+    smoothing = 1 / labels.n_classes  # one count a row in all
+    model = DawidSkene(smoothing=smoothing, prior_smoothing=1.0, tol=1e-4, max_iter=30)
+    near = alike(labels, runs)
+    groups = first_groups(near, labels)
+    for _ in range(ROUNDS):
+        seen = _look(model, labels, groups, runs, engine)
+        before, groups = groups, tight(strong(seen.groups), near, labels.n_workers)
+        if unchanged(before, groups):
+            break
+    return seen._replace(groups=groups)
+
+
+def _look(
+    model: DawidSkene,
+    labels: Labels,
+    groups: Groups,
+    runs: Sequence[Meetings],
+    engine: Engine,
+) -> Look:
+    weighed = replace(labels, weight=vote_weights(labels, groups))
+    result = fit_labels(model, weighed, engine)
+    confusion = _confusion(labels, result)
+    voice = voices(groups, labels.n_workers)
+    suspects = suspects_among(runs, confusion, result.params.prior, voice)
+    first, second, *_ = suspects.pairs
+    found = groups_of(first, second, suspects.copied, labels.n_workers)
+    return Look(weighed, result, confusion, found)
+
+
+def _confusion(labels: Labels, result: Fit) -> Floats:
+    """``[worker, truth, label]``, drawn towards the crowd's, without zeros: what a worker with few
+    labels is like is mostly not known. A worker is known by all labels, whatever they weigh."""
+    shape = (labels.n_workers, labels.n_classes, labels.n_classes)
+    by_label = kernels.drawn_to_crowd(labels.counts(result.posterior))
+    return by_label.reshape(shape).transpose(0, 2, 1)

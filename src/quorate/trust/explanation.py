@@ -1,0 +1,415 @@
+"""Why a task has its label: what each vote adds to it, and what it would take to change it.
+
+Where a model's belief is a product of one factor for each vote (`log_joint`), its log-odds are a
+sum: that of the classes' shares, that of each vote, and that of the task's features. The model is
+asked for each part by itself: of a task with one vote, and of a task with none. Any other belief,
+such as a mixture of models', is shared out: a vote's part is what it adds on average over the
+orders in which the votes can come (L. S. Shapley, "A Value for n-Person Games", 1953).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quorate import kernels
+from quorate.errors import require_probability
+from quorate.kernels import Codes, Floats
+from quorate.labels import Codebook, Labels
+from quorate.model import Model
+from quorate.votes.sources import Kind
+
+DECIBANS = 10 / np.log(10)  # in a natural logarithm
+MOST_VOTES = 10_000  # that are tried for whether they settle a label
+ALL_ORDERS = 10  # votes of a task for which all their sets are looked at
+SOME_ORDERS, MOST_ASKED = 100, 200_000  # otherwise: orders, and votes of votes' sets
+SAME = 1e-6  # beliefs that differ by less are the same
+NO_SUM = "The belief of this method is not a sum of the votes' evidence: none is shown."
+SHARED_OUT = (
+    "The belief of this method is not a sum over votes: a vote's evidence is what it adds on"
+    " average over the orders in which they can come."
+)
+KNOWN = "The answer is known: no vote can change it."
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Explanation:
+    """Why a task has its label.
+
+    All evidence is in decibans for `label` against `runner_up`, the next likeliest class: 10 is
+    ten to one. `prior`, the decibans of `votes`, and those of the task's `features`, if it has any,
+    add up to `decibans`, the posterior's log-odds. `votes` has a row for each vote, with its worker's
+    accuracy and interval; `without` is what the label would be without the vote, where that is
+    another; `instead` a label in its place with which the answer is another, and `becomes` that
+    answer. `more_votes` of the crowd's average worker for the label would make it as sure as
+    `settled_at`; None where no number would.
+    """
+
+    task: Any
+    label: Any
+    runner_up: Any
+    confidence: float
+    decibans: float | None
+    prior: float | None
+    features: float | None
+    more_votes: int | None
+    settled_at: float
+    vote_frame: pl.DataFrame
+    known: bool = False
+    method: str = ""
+    notes: tuple[str, ...] = ()
+    kind: Kind = Kind()
+
+    @property
+    def votes(self) -> Any:
+        """A row for each vote, in the caller's kind of table."""
+        return self.kind.give(self.vote_frame)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The dictionary that `quorate explain --json` prints."""
+        left_out = ("vote_frame", "kind")
+        names = [name for name in self.__dataclass_fields__ if name not in left_out]
+        named = {name: getattr(self, name) for name in names}
+        return named | {"votes": self.vote_frame.to_dicts(), "notes": list(self.notes)}
+
+    def __repr__(self) -> str:
+        against = "" if self.runner_up is None else f" rather than {self.runner_up!r}"
+        return (
+            f"Explanation(task {self.task!r} is {self.label!r}{against}, with confidence"
+            f" {self.confidence:.3f}, by {len(self.vote_frame)} votes)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A task that is to be explained: its name, its votes as labels of one task, what is believed
+    of it and answered, and what else the model has said of it."""
+
+    task: Any
+    votes: Labels
+    belief: Floats
+    answer: int
+    of_task: Mapping[str, Floats]
+
+    @property
+    def known(self) -> bool:
+        return self.votes.gold is not None and int(self.votes.gold[0]) >= 0
+
+
+class Evidence(NamedTuple):
+    """Log evidence for each class: of the classes' shares, of each vote ``[vote, class]``, and of
+    the features."""
+
+    prior: Floats
+    votes: Floats
+    features: Floats | None = None
+
+    @property
+    def total(self) -> Floats:
+        total: Floats = self.prior + self.votes.sum(axis=0)
+        return total if self.features is None else total + self.features
+
+
+class Shares(NamedTuple):
+    """Log evidence for each class: of the classes' shares, of a vote were it for each label
+    ``[vote, label, class]``, of an average worker's ``[label, class]``, and of the features."""
+
+    prior: Floats
+    said: Floats
+    average: Floats
+    features: Floats | None
+
+    def of(self, label: Codes) -> Evidence:
+        """With the labels that were given."""
+        return Evidence(self.prior, self.said[np.arange(len(label)), label], self.features)
+
+
+Believe = Callable[[Labels], Floats]
+Task = tuple[Any, Any, Any]  # workers, their labels, and what each counts
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a task is explained by: the model with parameters whose last worker is the crowd's
+    average, the names, the table of workers, and what the model makes of any labels."""
+
+    model: Model[Any, Any, Any]
+    params: Any
+    book: Codebook
+    workers: pl.DataFrame
+    believe: Believe
+    method: str
+    kind: Kind
+
+
+def explain(case: Case, context: Context, confidence: float) -> Explanation:
+    """Explain a task; `confidence` is how sure a label has to be to be settled."""
+    require_probability("confidence", confidence)
+    believe, classes = context.believe, context.book.classes
+    shares = _shares(context.model, context.params, case)
+    if shares is not None and not _adds_up(shares, case):
+        shares = None
+    evidence = _shared_out(case, believe) if shares is None else shares.of(case.votes.label)
+    scores = kernels.log_or(case.belief) if evidence is None else evidence.total
+    rival = _runner_up(scores, case.answer)
+    flips = _flips(case, shares, believe)
+    return Explanation(
+        task=case.task,
+        label=classes[case.answer],
+        runner_up=None if rival is None else classes[rival],
+        confidence=float(case.belief[case.answer]),
+        decibans=_between(None if evidence is None else scores, case.answer, rival),
+        prior=_between(None if evidence is None else evidence.prior, case.answer, rival),
+        features=_between(None if evidence is None else evidence.features, case.answer, rival),
+        vote_frame=_vote_table(case, evidence, flips, rival, context),
+        more_votes=None if evidence is None else _more_votes(case, shares, believe, confidence),
+        settled_at=confidence,
+        known=case.known,
+        method=context.method,
+        notes=tuple(_notes(case, shares, evidence)),
+        kind=context.kind,
+    )
+
+
+def _notes(case: Case, shares: Shares | None, evidence: Evidence | None) -> Iterator[str]:
+    if case.known:
+        yield KNOWN
+    if shares is None:
+        yield NO_SUM if evidence is None else SHARED_OUT
+
+
+def _shares(model: Any, params: Any, case: Case) -> Shares | None:
+    """What a model that adds up evidence says of every vote alone, were it for any label."""
+    if not hasattr(model, "log_joint"):
+        return None
+    votes, k = case.votes, case.votes.n_classes
+    everyone = np.append(votes.worker, np.int32(votes.n_workers - 1))
+    counts = np.append(_weight(votes), 1.0)
+    alone = [
+        ([w], [c], [count]) for w, count in zip(everyone, counts, strict=True) for c in range(k)
+    ]
+    single = _labels_of(votes, [*alone, ([], [], [])])
+    joint = model.log_joint(single, params, **case.of_task)
+    prior = joint[-1]
+    said = (joint[:-1] - prior).reshape(len(everyone), k, k)
+    shares = Shares(prior, said[:-1], said[-1], None)
+    if votes.features is None:
+        return shares
+    whole = model.log_joint(replace(votes, gold=None), params, **case.of_task)[0]
+    return shares._replace(features=whole - shares.of(votes.label).total)
+
+
+def _adds_up(shares: Shares, case: Case) -> bool:
+    """Whether the sum is what is believed; what is known needs no evidence."""
+    if case.known:
+        return True
+    belief, _ = kernels.normalise(shares.of(case.votes.label).total[None].copy())
+    return bool(np.allclose(belief[0], case.belief, rtol=0, atol=SAME))
+
+
+def _shared_out(case: Case, believe: Believe) -> Evidence | None:
+    """Each vote's part in the logarithm of the belief; None where that is minus infinity for some
+    of the votes, or where the task's local state had a part in its belief."""
+    if case.known:
+        return None
+    n = len(case.votes.label)
+    sets, part = _all_sets(n) if n <= ALL_ORDERS else _some_orders(n)
+    beliefs = believe(_labels_of(case.votes, [_some(case.votes, held) for held in sets]))
+    everything, nothing = sets.all(axis=1).argmax(), (~sets).all(axis=1).argmax()
+    if not np.allclose(beliefs[everything], case.belief, rtol=0, atol=SAME) or not beliefs.all():
+        return None
+    log = np.log(beliefs)
+    return Evidence(log[nothing], part @ log)
+
+
+def _all_sets(n: int) -> tuple[NDArray[np.bool_], Floats]:
+    """Every set of n votes ``[set, vote]``, and what its value counts for each vote's part ``[vote,
+    set]``."""
+    sets = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(bool)
+    size = sets.sum(axis=1)
+    orders = np.array([1 / (n * comb(n - 1, s)) for s in range(n)])
+    part = np.where(sets, orders[size - 1][:, None], -orders[np.minimum(size, n - 1)][:, None])
+    return sets, part.T
+
+
+def _some_orders(n: int) -> tuple[NDArray[np.bool_], Floats]:
+    """The same for some orders of the votes, each forwards and backwards: the sets of the first,
+    the first two, and so on."""
+    random = np.random.default_rng(n)
+    half = [random.permutation(n) for _ in range(max(1, min(SOME_ORDERS, MOST_ASKED // n**2) // 2))]
+    orders = np.array([*half, *(order[::-1] for order in half)])
+    place = orders.argsort(axis=1)
+    sets = (place[:, None] < np.arange(n + 1)[:, None]).reshape(-1, n)
+    part = np.zeros((n, len(orders), n + 1))
+    vote, order = np.indices((n, len(orders)))
+    part[vote, order, place.T + 1] += 1 / len(orders)
+    part[vote, order, place.T] -= 1 / len(orders)
+    return sets, part.reshape(n, -1)
+
+
+def _runner_up(scores: Floats, answer: int) -> int | None:
+    others = scores.copy()
+    others[answer] = -np.inf
+    return int(others.argmax()) if len(scores) > 1 else None
+
+
+def _between(scores: Floats | None, answer: int, rival: int | None) -> float | None:
+    if scores is None or rival is None:
+        return None
+    return float(DECIBANS * (scores[answer] - scores[rival]))
+
+
+def _vote_table(
+    case: Case,
+    evidence: Evidence | None,
+    flips: Flips,
+    rival: int | None,
+    context: Context,
+) -> pl.DataFrame:
+    book, workers = context.book, context.workers
+    votes, n = case.votes, len(case.votes.label)
+    known = pl.Series(np.where(votes.worker < len(workers), votes.worker, -1)).replace(-1, None)
+    decibans: list[float | None] = [None] * n
+    if evidence is not None and rival is not None:
+        lead = evidence.votes[:, case.answer] - evidence.votes[:, rival]
+        decibans = (DECIBANS * lead).tolist()
+    answers = {name: pl.Series(codes, dtype=pl.Int32) for name, codes in flips._asdict().items()}
+    table = pl.DataFrame(
+        {
+            "worker": workers["worker"].gather(known),
+            "label": book.classes.gather(votes.label),
+            **{name: workers[name].gather(known) for name in ("accuracy", "low", "high")},
+            "decibans": pl.Series(decibans, dtype=pl.Float64),
+            **{name: book.classes.gather(codes) for name, codes in answers.items()},
+        }
+    )
+    return table.sort("decibans", descending=True, nulls_last=True, maintain_order=True)
+
+
+class Flips(NamedTuple):
+    """For each vote the answer without it, if that is another; and of the labels in its place with
+    which the answer is another, that which makes it least likely, with the answer it makes."""
+
+    without: Sequence[int | None]
+    instead: Sequence[int | None]
+    becomes: Sequence[int | None]
+
+
+def _flips(case: Case, shares: Shares | None, believe: Believe) -> Flips:
+    nothing = [None] * len(case.votes.label)
+    changed = None if case.known else _if_changed(case, shares, believe)
+    if changed is None:
+        return Flips(nothing, nothing, nothing)
+    gone, other = changed
+    instead: list[int | None] = []
+    becomes: list[int | None] = []
+    for beliefs in other:
+        answers = [_other_answer(belief, case.answer) for belief in beliefs]
+        lost = [
+            (answer is None, belief[case.answer])
+            for answer, belief in zip(answers, beliefs, strict=True)
+        ]
+        said = lost.index(min(lost))
+        instead.append(None if answers[said] is None else said)
+        becomes.append(answers[said])
+    return Flips([_other_answer(belief, case.answer) for belief in gone], instead, becomes)
+
+
+def _if_changed(
+    case: Case, shares: Shares | None, believe: Believe
+) -> tuple[Floats, Floats] | None:
+    """The belief without each vote ``[vote, class]``, and with each label in its place ``[vote,
+    label, class]``; None where the task's local state had a part in its belief."""
+    votes, k = case.votes, case.votes.n_classes
+    n = len(votes.label)
+    if shares is not None:
+        evidence = shares.of(votes.label)
+        left = evidence.total - evidence.votes
+        gone = kernels.normalise(left.copy())[0]
+        other = kernels.normalise((left[:, None] + shares.said).reshape(-1, k))[0]
+        return gone, other.reshape(n, k, k)
+    tasks = [_some(votes, np.ones(n, dtype=bool))]
+    tasks += [_some(votes, np.arange(n) != i) for i in range(n)]
+    tasks += [_said(votes, i, c) for i in range(n) for c in range(k)]
+    beliefs = believe(_labels_of(votes, tasks))
+    if not np.allclose(beliefs[0], case.belief, rtol=0, atol=SAME):
+        return None
+    return beliefs[1 : 1 + n], beliefs[1 + n :].reshape(n, k, k)
+
+
+def _some(votes: Labels, held: NDArray[np.bool_]) -> Task:
+    return votes.worker[held], votes.label[held], _weight(votes)[held]
+
+
+def _said(votes: Labels, vote: int, label: int) -> Task:
+    changed = votes.label.copy()
+    changed[vote] = label
+    return votes.worker, changed, _weight(votes)
+
+
+def _weight(votes: Labels) -> Floats:
+    return np.ones(len(votes.label)) if votes.weight is None else votes.weight
+
+
+def _other_answer(belief: Floats, answer: int) -> int | None:
+    """The likeliest class, if it is another than the answer, and not only as likely."""
+    return None if kernels.tied(belief[None])[0, answer] else int(belief.argmax())
+
+
+def _more_votes(
+    case: Case, shares: Shares | None, believe: Believe, confidence: float
+) -> int | None:
+    """How many average votes for the answer make it so sure."""
+    if case.known:
+        return 0
+    if shares is None:
+        return _more_votes_believed(case, believe, confidence)
+    lead, gain = (
+        np.delete(scores[case.answer] - scores, case.answer)
+        for scores in (shares.of(case.votes.label).total, shares.average[case.answer])
+    )
+    votes = np.arange(MOST_VOTES + 1)[:, None]
+    with np.errstate(over="ignore"):
+        sure = 1 / (1 + np.exp(-(lead + votes * gain)).sum(axis=1)) >= confidence
+    return int(sure.argmax()) if sure.any() else None
+
+
+def _more_votes_believed(case: Case, believe: Believe, confidence: float) -> int | None:
+    """The same by trying: twice as many until it is enough, and then what is between by halves."""
+    votes, average = case.votes, case.votes.n_workers - 1
+
+    def enough(more: int) -> bool:
+        said = np.repeat([[average], [case.answer]], more, axis=1)
+        worker, label = np.append(votes.worker, said[0]), np.append(votes.label, said[1])
+        task = worker, label, np.append(_weight(votes), np.ones(more))
+        return bool(believe(_labels_of(votes, [task]))[0, case.answer] >= confidence)
+
+    low, high = -1, 0
+    while not enough(high):
+        if high >= MOST_VOTES:
+            return None
+        low, high = high, min(max(2 * high, 1), MOST_VOTES)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _labels_of(votes: Labels, tasks: Sequence[Task]) -> Labels:
+    """Tasks with these workers' labels, each of which counts so much."""
+    sizes = [len(worker) for worker, *_ in tasks]
+    worker, label, weight = (np.concatenate(column) for column in zip(*tasks, strict=True))
+    return Labels(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+        worker.astype(np.int32),
+        label.astype(np.int32),
+        votes.n_workers,
+        votes.n_classes,
+        weight=None if votes.weight is None else weight.astype(np.float64),
+    )

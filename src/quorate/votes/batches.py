@@ -1,0 +1,117 @@
+"""Tables in files, a batch of rows at a time: for those that do not fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from quorate.errors import DataError
+from quorate.votes.sources import MISSING, File, column_of, open_source, require_plain
+
+
+class Piece(NamedTuple):
+    """A run of rows of one of the files of a table; all rows where there is no number."""
+
+    file: int
+    first: int = 0
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Batches:
+    """A table in files, to be read a batch of rows at a time, in any piece of it."""
+
+    origin: str
+    text: bool
+    columns: Mapping[str, str]
+    types: Mapping[str, pl.DataType]
+    files: Sequence[File]
+
+    def pieces(self, n: int) -> list[Piece]:
+        """At least about so many pieces, in the order of the rows, if the files are of a format
+        that can be cut: otherwise each is one."""
+        pieces = []
+        for i, file in enumerate(self.files):
+            if not file.any_row:
+                pieces.append(Piece(i))
+                continue
+            rows = self._rows_of(file)
+            size = max(1, -(-rows * len(self.files) // n))
+            pieces += [Piece(i, at, size) for at in range(0, rows, size)]
+        return pieces
+
+    def rows(self) -> int | None:
+        """How many there are, if the files say so."""
+        if all(file.any_row for file in self.files):
+            return sum(map(self._rows_of, self.files))
+        return None
+
+    def _rows_of(self, file: File) -> int:
+        query = file.select(list(self.columns.values())).select(pl.len())
+        rows: int = file.ask(query.collect).item()
+        return rows
+
+    def read(self, piece: Piece, size: int) -> Iterator[pl.DataFrame]:
+        """Frames of at most about so many rows, under the roles' names."""
+        file = self.files[piece.file]
+        query = file.select(list(self.columns.values()))
+        if piece.rows is not None:
+            query = query.slice(piece.first, piece.rows)
+        frames = file.ask(lambda: iter(query.collect_batches(chunk_size=size)))
+        while (frame := file.ask(lambda: next(frames, None))) is not None:
+            yield pl.DataFrame(
+                [
+                    frame[name].alias(role).cast(self.types[role])
+                    for role, name in self.columns.items()
+                ]
+            )
+
+    def whole_numbers(self) -> list[str]:
+        """The columns of floating-point numbers that are all whole."""
+        roles = [role for role, dtype in self.types.items() if dtype.is_float()]
+        return [role for role in roles if all(self._is_whole(f, role) for f in self.files)]
+
+    def _is_whole(self, file: File, role: str) -> bool:
+        number = pl.col(self.columns[role]).fill_nan(None)
+        same = number.cast(pl.Int64, strict=False).eq_missing(number).all()
+        query = file.select([self.columns[role]]).select(same)
+        whole: bool = file.ask(lambda: query.collect(engine="streaming").item())
+        return whole
+
+
+def open_batches(
+    source: str | list[str],
+    roles: Sequence[str],
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    format: str | None = None,
+    missing: Sequence[str] = MISSING,
+) -> Batches:
+    """Like `read_table`, of files only, and without reading them yet."""
+    opened = open_source(source, roles, format, [missing] if isinstance(missing, str) else missing)
+    chosen = {role: column_of(role, columns or {}, opened, strict=True) for role in roles}
+    parts = opened.parts or (opened,)
+    files = [part.file for part in parts if part.file is not None]
+    types = _types(opened.origin, files, chosen)
+    for role, dtype in types.items():
+        require_plain(opened.origin, dtype, chosen[role])
+    return Batches(opened.origin, opened.text, chosen, types, files)
+
+
+def _types(
+    origin: str, files: Sequence[File], columns: Mapping[str, str]
+) -> dict[str, pl.DataType]:
+    """Common column types across files."""
+    names = list(columns.values())
+    schemas = [file.ask(file.select(names).collect_schema) for file in files]
+    empty = [
+        pl.DataFrame(schema={n: schema[n] for n in dict.fromkeys(names)}) for schema in schemas
+    ]
+    try:
+        together = pl.concat(empty, how="vertical_relaxed").schema
+    except pl.exceptions.SchemaError:
+        raise DataError(f"The files of {origin} have columns of different types.") from None
+    return {role: together[name] for role, name in columns.items()}

@@ -1,0 +1,136 @@
+"""Known answers, and the classes that they or an order add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from quorate.errors import DataError, UsageError
+from quorate.kernels import Codes
+from quorate.votes.faults import listed, shown
+from quorate.votes.naming import find, match, retyped
+from quorate.votes.reading import Reading, Votes, columns_of, complete_rows
+from quorate.votes.sources import MISSING, read_table
+
+
+@dataclass(frozen=True, eq=False)
+class KnownAnswers:
+    """Known answers: a task and its label in each row; and how many rows lacked either."""
+
+    tasks: pl.Series
+    labels: pl.Series
+    missing: int
+
+
+def read_answers(source: Any, reading: Reading | None = None) -> KnownAnswers:
+    """Known answers from a table of task and label, or a mapping from task to label. `reading` is
+    how the votes are read: their columns' names may be those of this table, too.
+
+    Examples:
+        >>> read_answers({"a": "cat", "b": "dog"}).labels.to_list()
+        ['cat', 'dog']
+    """
+    reading = reading or {}
+    missing = reading.get("missing", MISSING)
+    columns = columns_of(reading)
+    table = read_table(source, ("task", "label"), columns=columns, missing=missing, strict=False)
+    frame = complete_rows(table, missing)
+    answers = frame.unique(maintain_order=True)
+    if answers["task"].is_duplicated().any():
+        twice = answers["task"].filter(answers["task"].is_duplicated())[0]
+        raise DataError(f"{table.origin} gives task {shown(twice)} more than one answer.")
+    tasks, labels = answers["task"], answers["label"]
+    if table.text:
+        tasks, labels = retyped(tasks), retyped(labels)
+    return KnownAnswers(tasks, labels, len(table.frame) - len(frame))
+
+
+def with_gold(votes: Votes, answers: KnownAnswers) -> Votes:
+    """The votes with the known answers, some of which may be classes that nobody voted for."""
+    rows = votes.blocks.rows_in(answers.tasks)
+    met = pl.concat(rows).drop_nulls()
+    classes = classes_with(votes.codebook.classes, answers.labels.gather(met))
+    if len(classes) > len(votes.codebook.classes):
+        votes = votes.in_classes(classes)
+    code = find(answers.labels, votes.codebook.classes)
+    known = [_codes_at(row, code) for row in rows]
+    unmet = len(answers.tasks) - len(met)
+    return votes.with_blocks(votes.blocks.attach("gold", known)).noted(*_notes(answers, unmet))
+
+
+def _codes_at(row: pl.Series, code: pl.Series) -> Codes:
+    """The code in each of these rows; -1 where there is none."""
+    codes: Codes = code.gather(row).fill_null(-1).to_numpy().astype(np.int32)
+    return codes
+
+
+def _notes(answers: KnownAnswers, unmet: int) -> list[str]:
+    notes, given = [], len(answers.tasks)
+    if answers.missing:
+        rows = answers.missing + given
+        notes.append(f"{answers.missing} of {rows} gold answers lack a field, and are left out.")
+    if not given:
+        notes.append("There are no gold answers.")
+    if unmet:
+        notes.append(
+            f"{unmet} of {given} gold answers are of tasks without votes, and are left out."
+        )
+    return notes
+
+
+def classes_with(known: pl.Series, names: pl.Series) -> pl.Series:
+    """The classes with these among them; sorted if there are new ones."""
+    new = names.filter(find(names, known).is_null()).unique()
+    if not len(new):
+        return known
+    if known.dtype in (pl.Categorical, pl.Enum):  # which may have no place for a new class
+        known = known.cast(pl.String)
+    if known.dtype.is_integer() and new.dtype.is_integer():
+        known, new = known.cast(pl.Int64), new.cast(pl.Int64)
+    if new.dtype != known.dtype:
+        raise DataError(
+            f"The gold label {shown(new[0])} is of another type than the votes' labels,"
+            f" such as {shown(known[0])}."
+        )
+    return pl.concat([known, new.alias(known.name)]).sort()
+
+
+def in_class_order(votes: Votes, order: Sequence[Any]) -> Votes:
+    """The votes with their classes in this order, which may name more."""
+    known = votes.codebook.classes
+    classes = pl.Series(known.name, list(order), strict=False)
+    if classes.cast(pl.String).n_unique() < len(classes):
+        raise UsageError(f"ordered names a class more than once: {listed(order)}.")
+    match(known, classes, "The votes have the class")
+    return votes.in_classes(_typed_like(known, classes))
+
+
+def _typed_like(known: pl.Series, names: pl.Series) -> pl.Series:
+    """The names, which the known ones are among, in the type of the known."""
+    if names.dtype == known.dtype:
+        return names
+    if len(names) == len(known):
+        return known.gather(match(names, known, "The order has the class"))
+    typed = names.cast(known.dtype, strict=False) if known.dtype.is_numeric() else None
+    if typed is None or typed.null_count():
+        raise UsageError(f"ordered names a class that the votes do not have: {listed(known, 12)}.")
+    return typed
+
+
+def worker_kinds(given: Any, workers: pl.Series) -> tuple[list[str | None], list[str]]:
+    """The kind of each worker, such as human or model, by a table of worker and kind or a mapping,
+    None for who is not in it; and notes."""
+    if isinstance(given, Mapping):
+        given = list(given.items())
+    frame = complete_rows(read_table(given, ("worker", "kind")))
+    again = frame.filter(frame["worker"].is_duplicated())
+    if len(again):
+        raise DataError(f"worker_kinds has the worker {shown(again['worker'][0])} more than once.")
+    kinds = frame["kind"].cast(pl.String).gather(find(workers, frame["worker"]))
+    missing = kinds.null_count()
+    note = f"{missing} of {len(kinds)} workers have no kind in worker_kinds."
+    return kinds.to_list(), [note] if missing else []

@@ -1,0 +1,296 @@
+"""Votes by name become labels in codes: in memory, or in a store for those larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quorate.errors import DataError, require_choice
+from quorate.labels import Codebook, Labels
+from quorate.votes.blocks import Blocks, MemoryBlocks, Recoded, all_labels
+from quorate.votes.factorise import BLOCK, codes_of
+from quorate.votes.naming import find, match, retyped
+from quorate.votes.sources import MISSING, Kind, Table, read_table
+
+ROLES = ("task", "worker", "label")
+Repeats = Literal["count", "first", "last"]
+
+
+class Reading(TypedDict, total=False):
+    """How votes are read: columns by name, what repeated answers count, the format of files, and
+    the cells that mean nothing."""
+
+    task_column: str | None
+    worker_column: str | None
+    label_column: str | None
+    repeats: Repeats
+    format: str | None
+    missing: Sequence[str]
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """What was read: rows, those dropped for a missing field, rows in which a worker answers a
+    task again (kept, or dropped when only the first or last answer is wanted), and the rows of a
+    matrix, tasks, that hold no vote and are left out."""
+
+    rows: int
+    missing: int
+    repeated: int
+    repeats_kept: bool
+    tasks_without_votes: int = 0
+
+
+NOTHING_READ = ReadReport(0, 0, 0, True)
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Blocks of labels in codes, the names of the codes, and what was read and dropped.
+
+    The names of tasks are in the codebook where the blocks are in memory, else beside the blocks.
+    `kind` is the caller's kind of table, and `place` keeps a temporary directory.
+    """
+
+    blocks: Blocks
+    codebook: Codebook
+    report: ReadReport = NOTHING_READ
+    kind: Kind = Kind()
+    notes: tuple[str, ...] = ()
+    place: object = None
+
+    @classmethod
+    def of(cls, labels: Labels, codebook: Codebook | None = None, **more: Any) -> Votes:
+        """Labels in memory; without a codebook codes are their own names."""
+        book = codebook or Codebook.numbered(labels)
+        return cls(MemoryBlocks(labels, book.tasks), book, **more)
+
+    @classmethod
+    def none(cls, classes: pl.Series) -> Votes:
+        """No votes at all, on classes that are known."""
+        nobody = pl.Series("worker", [], dtype=pl.String)
+        labels = Labels.from_codes([], [], [], n_classes=len(classes))
+        return cls.of(labels, Codebook(nobody.alias("task"), nobody, classes))
+
+    @property
+    def labels(self) -> Labels:
+        """All labels, in memory."""
+        return all_labels(self.blocks)
+
+    def noted(self, *notes: str) -> Votes:
+        """The same votes with more to say of them."""
+        return replace(self, notes=(*self.notes, *notes)) if notes else self
+
+    def in_classes(self, classes: pl.Series) -> Votes:
+        """The same votes, with the codes of these classes."""
+        code = match(self.codebook.classes, classes, "The votes have the label").to_list()
+        return replace(
+            self,
+            blocks=self.blocks.change(Recoded(tuple(code), len(classes))),
+            codebook=replace(self.codebook, classes=classes),
+        )
+
+    def with_blocks(self, blocks: Blocks) -> Votes:
+        """Other blocks of the same workers and classes."""
+        if isinstance(blocks, MemoryBlocks):
+            book = replace(self.codebook, tasks=blocks.tasks)
+            return replace(self, blocks=blocks, codebook=book)
+        return replace(self, blocks=blocks)
+
+    def __repr__(self) -> str:
+        shape, blocks = self.blocks.shape, self.blocks
+        return (
+            f"Votes({blocks.n_labels:,} labels of {blocks.n_tasks:,} tasks by {shape.n_workers:,}"
+            f" workers in {shape.n_classes:,} classes)"
+        )
+
+
+def read_votes(
+    source: Any,
+    *,
+    separator: str | None = None,
+    unlabelled: bool = False,
+    classes: pl.Series | None = None,
+    storage: Any = None,
+    **reading: Unpack[Reading],
+) -> Votes:
+    """Read votes from a file, several files, standard input (``"-"``), a data frame, an Arrow
+    table, an iterable of (task, worker, label), or a matrix of tasks by workers with -1 or NaN
+    where there is none.
+
+    A label is several, where a `separator` stands between them. Rows without a label are left out,
+    or kept if `unlabelled`, with the code -1. A task without any vote is not among the tasks. JSON
+    lines that mix numbers and text in a column give text. With a `storage` (of an engine that
+    works on disk) the votes of files go there and not into memory.
+
+    Examples:
+        >>> votes = read_votes([("a", "ann", True), ("a", "bob", False), ("b", "ann", True)])
+        >>> votes.labels.n_tasks, votes.codebook.classes.to_list()
+        (2, [False, True])
+    """
+    require_choice("repeats", reading.get("repeats", "count"), ("count", "first", "last"))
+    if isinstance(source, Votes):
+        return source if classes is None else source.in_classes(classes)
+    if isinstance(source, Labels):
+        return Votes.of(source)
+    if storage is not None and in_files(source):
+        from quorate.votes.store import Source, stored_votes
+
+        return stored_votes(Source.of(source, reading, separator, unlabelled), storage)
+    if isinstance(source, np.ndarray):
+        return _from_matrix(source, reading)
+    return _read(source, separator, unlabelled, classes, reading)
+
+
+def in_files(source: Any) -> bool:
+    """Whether the votes are in files, and not in memory or on standard input."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and all(isinstance(path, (str, Path)) for path in source)
+    return isinstance(source, (str, Path)) and str(source) != "-"
+
+
+def columns_of(reading: Reading) -> dict[str, str | None]:
+    """The names that the caller gave to columns, by role."""
+    return {
+        "task": reading.get("task_column"),
+        "worker": reading.get("worker_column"),
+        "label": reading.get("label_column"),
+    }
+
+
+def _read(
+    source: Any,
+    separator: str | None,
+    unlabelled: bool,
+    classes: pl.Series | None,
+    reading: Reading,
+) -> Votes:
+    missing, repeats = reading.get("missing", MISSING), reading.get("repeats", "count")
+    table = read_table(
+        source, ROLES, columns=columns_of(reading), format=reading.get("format"), missing=missing
+    )
+    rows = len(table.frame)
+    frame = complete_rows(table, missing, but=("label",) if unlabelled else ())
+    missing_rows = rows - len(frame)
+    frame = split_labels(frame, separator, unlabelled)
+    if frame["label"].null_count() == len(frame):
+        raise DataError(f"{table.origin} has no row with a task, a worker and a label.")
+    everyone = frame["worker"].unique(maintain_order=True) if repeats == "last" else None
+    if repeats != "count":
+        frame = frame.unique(["task", "worker"], keep=repeats, maintain_order=True)
+    dropped = rows - missing_rows - len(frame)
+    table, fields = replace(table, frame=frame.clear()), frame.get_columns()
+    del frame
+    labels, codebook = _encode(fields, table, classes)
+    if everyone is not None:
+        labels, codebook = _in_order_of(everyone, labels, codebook, table.text)
+    kept = repeats == "count"
+    repeated = len(labels.repeats()) if kept else dropped
+    return Votes.of(
+        labels, codebook, report=ReadReport(rows, missing_rows, repeated, kept), kind=table.kind
+    )
+
+
+def _in_order_of(
+    everyone: pl.Series, labels: Labels, codebook: Codebook, text: bool
+) -> tuple[Labels, Codebook]:
+    """Workers in the order of all rows, not of those that are left."""
+    workers = retyped(everyone) if text else everyone
+    code = find(codebook.workers, workers).to_numpy()
+    return labels.with_workers(code, len(workers)), replace(codebook, workers=workers)
+
+
+def split_labels(frame: pl.DataFrame, separator: str | None, unlabelled: bool) -> pl.DataFrame:
+    """A row for each of the labels that stand joined in a row; null where there are none, which is
+    left out but if `unlabelled`."""
+    if separator is None:
+        return frame
+    parts = pl.col("label").cast(pl.String).str.split(separator)
+    label = pl.col("label").str.strip_chars()
+    split = frame.with_columns(parts).explode("label").with_columns(label.replace("", None))
+    return split if unlabelled else split.drop_nulls()
+
+
+def complete_rows(
+    table: Table,
+    missing: Sequence[str] = MISSING,
+    but: Sequence[str] = (),
+    whole: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """The rows that have all fields, `but` for some. The words for a missing one are known to the
+    reader of text files, and looked for here in other tables. Of a table that is only a part of
+    one, `whole` says which columns of floating-point numbers are whole everywhere."""
+    words = [] if table.text else [missing] if isinstance(missing, str) else list(missing)
+    frame = table.frame.select(_present(column, words, whole) for column in table.frame)
+    return frame.drop_nulls([name for name in frame.columns if name not in but])
+
+
+def _present(column: pl.Series, words: list[str], known_whole: Sequence[str] | None) -> pl.Series:
+    """NaN is missing too; whole numbers that a missing one had made floats are whole again."""
+    if words and column.dtype == pl.String:
+        is_word = column.is_in(words)
+        return column.set(is_word, None) if is_word.any() else column
+    if not column.dtype.is_float():
+        return column
+    column = column.fill_nan(None)
+    whole = column.cast(pl.Int64, strict=False)
+    if known_whole is not None:
+        return whole if column.name in known_whole else column
+    return whole if whole.eq_missing(column).all() else column
+
+
+def _from_matrix(matrix: NDArray[Any], reading: Reading) -> Votes:
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise DataError(
+            f"A matrix of votes has tasks as rows, workers as columns and numbers in it; this one"
+            f" has the shape {matrix.shape} and the type {matrix.dtype}."
+        )
+    task, worker = np.nonzero((matrix != -1) & (matrix == matrix))
+    if not len(task):
+        raise DataError("The matrix has no votes in it: all is -1 or NaN.")
+    rows = pl.DataFrame({"task": task, "worker": worker, "label": matrix[task, worker]})
+    votes = _read(rows, None, False, None, reading)
+    silent = len(matrix) - rows["task"].n_unique()
+    if not silent:
+        return votes
+    votes = replace(votes, report=replace(votes.report, tasks_without_votes=silent))
+    return votes.noted(f"{silent} rows of the matrix hold no vote, and are left out.")
+
+
+def _encode(
+    fields: list[pl.Series], table: Table, classes: pl.Series | None
+) -> tuple[Labels, Codebook]:
+    """Labels of columns of tasks, workers and labels, which are let go of once they are coded."""
+    (task, tasks), (worker, workers), (label, said) = _coded(fields)
+    if table.text:
+        tasks, workers, said = retyped(tasks), retyped(workers), retyped(said)
+    names = said.drop_nulls().sort()
+    if classes is not None:
+        match(names, classes, f"{table.origin} has the label")
+        names = classes
+    code = find(said, names).fill_null(-1).to_numpy()
+    labels = Labels.from_codes(
+        task,
+        worker,
+        code[label],
+        n_tasks=len(tasks),
+        n_workers=len(workers),
+        n_classes=len(names),
+    )
+    return labels, Codebook(tasks, workers, names)
+
+
+def _coded(fields: list[pl.Series]) -> Iterator[tuple[NDArray[np.signedinteger], pl.Series]]:
+    """Two at a time, which is as fast as three and holds less; a few rows without threads."""
+    if len(fields[0]) <= BLOCK:
+        return map(codes_of, fields)
+    with ThreadPoolExecutor(2) as pool:
+        coded = [pool.submit(codes_of, fields.pop(0)) for _ in ROLES]
+    return (field.result() for field in coded)

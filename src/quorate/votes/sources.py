@@ -1,0 +1,533 @@
+"""Anything a user has a table in, as a polars frame with the columns that are needed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import tempfile
+import threading
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from polars.selectors import by_name
+
+from quorate.errors import DataError, UsageError, require_choice
+from quorate.votes.faults import FAULTS, GZIP, ZSTD, check_start, explain, listed, named, reason, shown
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+COMPRESSED = (".gz", ".zst")
+REMOTE = ("s3", "gs", "gcs", "az", "abfs", "abfss", "hf", "http", "https")
+MISSING = ("", "NaN", "nan")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+START = 4096  # bytes of a file that are looked at before it is read
+
+# Other words for a column, used only when exactly one column of a table fits.
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "task": ("item", "question", "example", "instance", "document", "unit"),
+    "worker": ("annotator", "rater", "judge", "performer", "coder", "expert", "participant"),
+    "label": ("answer", "response", "vote", "class", "rating", "annotation"),
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind of table the caller has, so that tables go back in the same kind, with the names
+    that the caller's columns have, by role."""
+
+    library: str = "polars"
+    dtypes: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def give(self, frame: pl.DataFrame | pl.LazyFrame) -> Any:
+        """The table as the caller has tables; one that is in files stays a query of them."""
+        if isinstance(frame, pl.LazyFrame):
+            return frame.rename(self._names(frame.collect_schema().names()))
+        if self.library == "pandas":
+            return self._to_pandas(frame).rename(columns=self._names(frame.columns))
+        frame = frame.rename(self._names(frame.columns))
+        return frame.to_arrow() if self.library == "arrow" else frame
+
+    def _names(self, present: Sequence[str]) -> dict[str, str]:
+        """The caller's names for columns, but for one that is another column's already."""
+        mine = {role: name for role, name in self.columns.items() if role in present}
+        taken = [name for name in present if name not in mine]
+        return {role: name for role, name in mine.items() if name not in taken}
+
+    def _to_pandas(self, frame: pl.DataFrame) -> Any:
+        import pandas as pd
+
+        columns = {column.name: _to_pandas(column) for column in frame}
+        for name in columns.keys() & self.dtypes.keys():
+            categories = getattr(self.dtypes[name], "categories", None)
+            if categories is None or columns[name].isin(categories).all():
+                columns[name] = columns[name].astype(self.dtypes[name])
+        return pd.DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns that were asked for, under their roles' names; where they came from, whether
+    their cells were only text, and the caller's kind of table."""
+
+    frame: pl.DataFrame
+    origin: str
+    text: bool
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A table's column names, and how to take some of its columns: all rows, or, of a file, some
+    of them as a query. Several files are `parts`."""
+
+    names: Sequence[str]
+    take: Callable[[list[str]], pl.DataFrame]
+    origin: str
+    text: bool = False
+    library: str = "polars"
+    dtypes: Mapping[str, Any] = field(default_factory=dict)
+    file: File | None = None
+    parts: Sequence[_Source] = ()
+
+
+@dataclass(frozen=True)
+class File:
+    """A query of a file's columns, whether any of its rows are as near as the first, and how to ask
+    so that failures are one sentence; and where it is, on this machine."""
+
+    select: Callable[[list[str]], pl.LazyFrame]
+    any_row: bool
+    ask: Callable[[Callable[[], Any]], Any]
+    path: Path | None
+
+
+def read_table(
+    source: Any,
+    roles: Sequence[str],
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    format: str | None = None,
+    missing: Sequence[str] = MISSING,
+    strict: bool = True,
+) -> Table:
+    """The source's columns for these roles, renamed to the roles.
+
+    `columns` maps a role to the name its column has in the source, or may have if not `strict`.
+    Without it the role's own name is looked for, then a synonym if exactly one column fits.
+    """
+    if format is not None:
+        require_choice("format", format, tuple(dict.fromkeys(FORMATS.values())))
+    opened = open_source(source, roles, format, [missing] if isinstance(missing, str) else missing)
+    chosen = {role: column_of(role, columns or {}, opened, strict) for role in roles}
+    taken = opened.take(list(chosen.values()))
+    frame = pl.DataFrame([taken[name].alias(role) for role, name in chosen.items()])
+    for role, dtype in frame.schema.items():
+        require_plain(opened.origin, dtype, chosen[role])
+    dtypes = {role: opened.dtypes[name] for role, name in chosen.items() if name in opened.dtypes}
+    kind = Kind(opened.library, dtypes, columns_named(chosen))
+    return Table(frame, opened.origin, opened.text, kind)
+
+
+def columns_named(chosen: Mapping[str, str]) -> dict[str, str]:
+    """The roles whose columns have another name, and that name."""
+    return {role: name for role, name in chosen.items() if name != role}
+
+
+def other_columns(
+    source: Any,
+    roles: Sequence[str],
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    missing: Sequence[str] = MISSING,
+) -> list[str]:
+    """The names of the columns beside the one for the first role."""
+    opened = open_source(source, roles, None, missing)
+    chosen = column_of(roles[0], columns or {}, opened, strict=False)
+    return [name for name in opened.names if name != chosen]
+
+
+def require_plain(origin: str, dtype: pl.DataType, column: str) -> None:
+    words = (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)
+    if not dtype.is_numeric() and dtype not in words:
+        raise DataError(
+            f"{origin} has {named(dtype)} in its column {shown(column)}: Quorate takes numbers,"
+            " text, truth values and dates."
+        )
+
+
+def column_of(role: str, columns: Mapping[str, str | None], source: _Source, strict: bool) -> str:
+    """The column for a role: as the caller says, by the role's name, or by a synonym."""
+    name = columns.get(role)
+    if strict and name is not None and name not in source.names:
+        raise DataError(
+            f"{source.origin} has no column {shown(name)}: its columns are {listed(source.names)}."
+        )
+    words = (role, *SYNONYMS.get(role, ()))
+    fitting = [n for n in source.names if _plain(n) in words]
+    for exact in (name, role):
+        if exact in source.names:
+            fitting = [n for n in source.names if n in (exact, f"{exact}_duplicated_0")]
+            break
+    if len(fitting) == 1:
+        return fitting[0]
+    fault = f"no column {role!r}"
+    if fitting:
+        fault = f"more than one column that could be the {role}"
+    advice = f"name one of them {role}"
+    if role in columns:
+        advice = f"say which it is with {role}_column (--{role}-column)"
+    present = listed(source.names)
+    raise DataError(f"{source.origin} has {fault}: its columns are {present}; {advice}.")
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().removesuffix("id").rstrip("_ ")
+
+
+def open_source(
+    source: Any, roles: Sequence[str], format: str | None, missing: Sequence[str]
+) -> _Source:
+    if isinstance(source, (str, Path)):
+        return _open_file(str(source), format, missing)
+    if isinstance(source, (list, tuple)) and source and isinstance(source[0], (str, Path)):
+        return _open_list(source, format, missing)
+    if isinstance(source, pl.DataFrame):
+        return _open_lazy(source.lazy(), "The polars table")
+    if isinstance(source, pl.LazyFrame):
+        return _open_lazy(source, "The polars query")
+    if type(source).__module__.split(".")[0] == "pandas":
+        return _open_pandas(source, roles)
+    if hasattr(source, "__arrow_c_stream__"):
+        frame = pl.DataFrame(source)
+        return _Source(frame.columns, frame.select, "The Arrow table", library="arrow")
+    if isinstance(source, Mapping):
+        source = source.items()
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        return _open_rows(source, roles)
+    raise UsageError(f"Quorate cannot read a table from an object of type {type(source).__name__}.")
+
+
+# Files
+
+
+def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source:
+    data: str | bytes
+    if "://" in path:
+        return _open_remote(path, format, missing)
+    files = _files_of(path)
+    if files is not None:
+        return _open_several(path, files, format, missing)
+    if path == "-":
+        origin = "Standard input"
+        data, head = _read_standard_input()
+        format = format or _sniff(head)
+    else:
+        origin = path if path.isprintable() else repr(path)
+        format = format or format_of(path)
+        if format is None:
+            raise UsageError(
+                f"The name {origin} does not say its format: use {', '.join(FORMATS)} (also with"
+                f" {' or '.join(COMPRESSED)} behind), or say it with format (--format)."
+            )
+        data, head = _look_into(Path(path), origin, format)
+    fault = check_start(origin, format, head)
+    if fault:
+        raise DataError(fault)
+
+    def fail(error: BaseException) -> DataError:
+        return DataError(explain(origin, format, data, error))
+
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
+    guard = _panics_unheard if format == "parquet" else nullcontext
+    lazy = _scan(source, format, missing, wild=False)
+    is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
+    return _open_lazy(lazy, origin, fail, is_text, guard, is_parquet, Path(path))
+
+
+def _scan(source: Any, format: str, missing: Sequence[str], wild: bool) -> pl.LazyFrame:
+    if format == "parquet":
+        return pl.scan_parquet(source, glob=wild, hive_partitioning=False)
+    if format == "jsonl":
+        return pl.scan_ndjson(source, infer_schema_length=None)
+    return pl.scan_csv(
+        source,
+        separator="\t" if format == "tsv" else ",",
+        infer_schema=False,
+        null_values=list(missing),
+        glob=wild,
+    )
+
+
+def _files_of(path: str) -> list[Path] | None:
+    """The files of a directory (and those below it) or of a name with wildcards; None for one
+    file."""
+    place = Path(path)
+    if place.is_dir():
+        files = [file for file in place.rglob("*") if file.is_file() and _is_input(file, place)]
+        if not files:
+            raise DataError(f"{path} has no file in it that ends in {', '.join(FORMATS)}.")
+        return sorted(files)
+    if any(c in path for c in "*?[") and not place.exists():
+        files = [Path(file) for file in glob(path, recursive=True) if Path(file).is_file()]  # noqa: PTH207
+        if not files:
+            raise DataError(f"There is no file {path}.")
+        return sorted(files)
+    return None
+
+
+def _open_list(paths: Sequence[Any], format: str | None, missing: Sequence[str]) -> _Source:
+    """Several paths, each a file, a directory or a name with wildcards, as one table."""
+    if not all(isinstance(path, (str, Path)) for path in paths):
+        raise DataError(f"A list of files names paths only, not {shown(paths[-1])}.")
+    files = [str(file) for path in paths for file in _files_of(str(path)) or [path]]
+    if len(files) == 1:
+        return _open_file(files[0], format, missing)
+    if "-" in files:
+        raise UsageError("Standard input is one input: name it alone.")
+    origin = f"{files[0]} and {len(files) - 1} more"
+    return _open_several(origin, files, format, missing)
+
+
+def _is_input(file: Path, place: Path) -> bool:
+    """Not what other programs put beside their output, such as _SUCCESS or .part."""
+    hidden = any(part.startswith((".", "_")) for part in file.relative_to(place).parts)
+    return not hidden and format_of(file.name) is not None
+
+
+def _open_several(
+    path: str, files: Sequence[str | Path], format: str | None, missing: Sequence[str]
+) -> _Source:
+    """One table of the rows of all files, which have the same columns."""
+    parts = [_open_file(str(file), format, missing) for file in files]
+    first = parts[0]
+    for part in parts[1:]:
+        if set(part.names) != set(first.names):
+            raise DataError(
+                f"{part.origin} has the columns {listed(part.names)}, {first.origin} has"
+                f" {listed(first.names)}: only files with the same columns are one table."
+            )
+        if part.text != first.text:
+            raise DataError(f"{part.origin} and {first.origin} are in different formats.")
+
+    def take(wanted: list[str]) -> pl.DataFrame:
+        return pl.concat([part.take(wanted) for part in parts], how="vertical_relaxed")
+
+    return _Source(first.names, take, path, first.text, parts=parts)
+
+
+def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Source:
+    """An object in a store, or several by wildcards, by the reader's own support for it: keys and
+    addresses are where its makers have them, such as AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL."""
+    scheme = path.partition("://")[0]
+    if scheme not in REMOTE:
+        known = ", ".join(f"{name}://" for name in REMOTE)
+        raise UsageError(f"{path} cannot be read: {known} can.")
+    format = format or format_of(path.partition("?")[0])
+    if format is None:
+        raise UsageError(f"The name {path} does not say its format: say it with format (--format).")
+
+    def fail(error: BaseException) -> DataError:
+        if "not found" in str(error).lower():
+            return DataError(f"There is nothing at {path}.")
+        return DataError(f"{path} cannot be read ({reason(error)}).")
+
+    lazy = _scan(path, format, missing, wild=True)
+    is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
+    return _open_lazy(lazy, path, fail, is_text, _warnings_unheard, any_row=is_parquet)
+
+
+def _open_lazy(
+    lazy: pl.LazyFrame,
+    origin: str,
+    fail: Callable[[BaseException], DataError] | None = None,
+    text: bool = False,
+    guard: Callable[[], AbstractContextManager[object]] = nullcontext,
+    any_row: bool = False,
+    path: Path | None = None,
+) -> _Source:
+    def ask(question: Callable[[], Any]) -> Any:
+        try:
+            with guard():
+                return question()
+        except FAULTS as error:
+            if fail is not None:
+                raise fail(error) from None
+            raise DataError(f"{origin} cannot be read ({reason(error)}).") from None
+
+    def select(wanted: list[str]) -> pl.LazyFrame:
+        query: list[pl.Expr] = [by_name(*dict.fromkeys(wanted))]
+        rest = [name for name in names if name not in wanted]
+        if text and rest:  # polars counts the fields of a line only if it is asked for all
+            query.append(by_name(*rest).is_null())
+        return lazy.select(query)
+
+    def take(wanted: list[str]) -> pl.DataFrame:
+        taken: pl.DataFrame = ask(select(wanted).collect)
+        return taken
+
+    names = ask(lazy.collect_schema).names()
+    return _Source(names, take, origin, text, file=File(select, any_row, ask, path))
+
+
+def _read_standard_input() -> tuple[bytes, bytes]:
+    content = sys.stdin.buffer.read()
+    try:
+        content = gzip.decompress(content) if content.startswith(GZIP) else content
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise DataError("Standard input is not a whole gzip file: send it again.") from None
+    content = content.removeprefix(BYTE_ORDER_MARK)
+    return content, content[:START]
+
+
+def _look_into(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
+    """The path and the file's first bytes; in place of the path all bytes, where polars would not
+    take it as it stands: a pipe, a byte-order mark before JSON, a name with wildcards in it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(START) if path.is_file() else b""
+            marked = head.startswith(BYTE_ORDER_MARK) or any(c in str(path) for c in "*?[")
+            if path.is_file() and path.name.isprintable() and not (format == "jsonl" and marked):
+                return str(path), head
+            content = (head + file.read()).removeprefix(BYTE_ORDER_MARK)
+            return content, content[:START]
+    except FileNotFoundError:
+        raise DataError(f"There is no file {origin}.") from None
+    except OSError as error:
+        raise DataError(f"{origin} cannot be read: {error.strerror}.") from None
+
+
+@contextmanager
+def _warnings_unheard() -> Iterator[None]:
+    """Such as that a region has to be looked for: nothing for the user to do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _panics_unheard() -> Iterator[None]:
+    """A damaged Parquet file can make polars panic, and Rust prints that on the process's stderr
+    before Python hears of it: hold stderr back, and pass it on unless the reading fails. Only on
+    the main thread, since other threads may be writing there."""
+    if threading.current_thread() is not threading.main_thread() or sys.stderr is None:
+        yield
+        return
+    with tempfile.TemporaryFile() as held:
+        stderr = os.dup(2)
+        os.dup2(held.fileno(), 2)
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            if not failed:
+                held.seek(0)
+                os.write(2, held.read())
+
+
+def format_of(path: str) -> str | None:
+    """The format that a file's suffix names."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+        if suffixes[-1:] == [".parquet"]:
+            raise UsageError(f"Parquet is compressed in itself: decompress {path} first.")
+    return FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def _sniff(head: bytes) -> str:
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.lstrip().startswith(b"{"):
+        return "jsonl"
+    is_tsv = b"\t" in head.split(b"\n", 1)[0] and not head.startswith(ZSTD)
+    return "tsv" if is_tsv else "csv"
+
+
+# Tables in memory
+
+
+def _open_rows(rows: Iterable[Any], roles: Sequence[str]) -> _Source:
+    columns: list[list[Any]] = [[] for _ in roles]
+    for number, row in enumerate(rows):
+        is_row = isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, (str, bytes))
+        if not is_row or len(row) != len(roles):
+            raise DataError(
+                f"Row {number} is {shown(row)}, where ({', '.join(roles)}) was expected."
+            )
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+    frame = pl.DataFrame([_series(n, v) for n, v in zip(roles, columns, strict=True)])
+    return _Source(roles, frame.select, "The list of rows")
+
+
+def _open_pandas(frame: Any, roles: Sequence[str]) -> _Source:
+    if frame.ndim == 1:  # a series, such as answers indexed by task
+        frame = frame.rename(roles[-1]).rename_axis(roles[0]).reset_index()
+    names = [str(name) for name in frame.columns]
+
+    def take(wanted: list[str]) -> pl.DataFrame:
+        return pl.DataFrame({n: _pandas_series(n, frame.iloc[:, names.index(n)]) for n in wanted})
+
+    dtypes = dict(zip(names, frame.dtypes, strict=True))
+    return _Source(names, take, "The pandas table", library="pandas", dtypes=dtypes)
+
+
+def _pandas_series(name: str, column: Any) -> pl.Series:
+    if isinstance(column.dtype, np.dtype) and column.dtype != object:
+        return pl.Series(name, column.to_numpy())
+    if column.dtype != object:
+        try:
+            return pl.Series(name, pl.from_pandas(column))
+        except (ImportError, NotImplementedError, TypeError, ValueError):
+            pass  # pandas without pyarrow, or a type of its own
+    return _series(name, column.tolist())
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    """A column of one type, with None for what is missing, or an error that names the types."""
+    values = [_cell(value) for value in values]
+    types = {type(value).__name__ for value in values if value is not None}
+    try:
+        if "bool" in types and len(types) > 1:  # which polars would take for 0 and 1
+            raise TypeError
+        return pl.Series(name, values, strict=True)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        if len(types) < 2:
+            raise DataError(f"Column {name!r} cannot be read ({reason(error)}).") from None
+        mixed = " and ".join(sorted(types))
+        raise DataError(f"Column {name!r} mixes {mixed}: make its values one type.") from None
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, (np.number, np.bool_, np.str_)):
+        value = value.item()
+    is_nan = isinstance(value, float) and value != value
+    return None if is_nan or type(value).__name__ in ("NAType", "NaTType") else value
+
+
+def _to_pandas(column: pl.Series) -> Any:
+    import pandas as pd
+
+    try:
+        return column.to_pandas()
+    except (ImportError, ValueError):  # pandas without pyarrow; integers of 128 bits
+        return pd.Series(column.to_list())

@@ -1,0 +1,20 @@
+"""Votes on disk in blocks of whole tasks: for those larger than memory, or than the machine."""
+
+from quorate.votes.store.blocks import StoredBlocks, spill
+from quorate.votes.store.directory import Store
+from quorate.votes.store.filling import Progress, Source, Storage, fill, stored_votes
+from quorate.votes.store.sizes import Sizes, in_bytes, in_words
+
+__all__ = [
+    "Progress",
+    "Sizes",
+    "Source",
+    "Storage",
+    "Store",
+    "StoredBlocks",
+    "fill",
+    "in_bytes",
+    "in_words",
+    "spill",
+    "stored_votes",
+]

@@ -1,0 +1,218 @@
+"""Blocks of votes in files, each mapped into memory when it is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, overload
+from uuid import uuid4
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array, load_npz, save_npz
+
+from quorate.kernels import Codes
+from quorate.labels import Labels
+from quorate.votes.blocks import Blocks, Change, no_features
+from quorate.votes.store.shuffle import block_place, load, save, write
+
+
+class TaskNames(Sequence[pl.Series]):
+    """The names of the tasks of each block, read when they are asked for."""
+
+    def __init__(self, places: Sequence[Path], dtype: pl.DataType, text: bool) -> None:
+        self._places, self._dtype, self._text = places, dtype, text
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> pl.Series: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[pl.Series]: ...
+    def __getitem__(self, index: int | slice) -> pl.Series | Sequence[pl.Series]:
+        if isinstance(index, slice):
+            return TaskNames(self._places[index], self._dtype, self._text)
+        names = pl.read_ipc(self._places[index] / "tasks.arrow")["task"]
+        if self._text and names.dtype == pl.String and self._dtype == pl.Boolean:
+            return names == "true"
+        return names.cast(self._dtype)
+
+
+@dataclass(frozen=True)
+class StoredBlocks(Blocks):
+    """The blocks of a store as labels. `places` are their directories, and `run` is where what is
+    attached to them for this run goes. `changes` are made, in order, to a block that was read."""
+
+    places: tuple[Path, ...]
+    starts: tuple[int, ...]
+    tasks: int
+    votes: int
+    n_workers: int
+    n_classes: int
+    run: Path
+    task_type: pl.DataType
+    text: bool = False
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def n_tasks(self) -> int:
+        return self.tasks
+
+    @property
+    def n_labels(self) -> int:
+        return self.votes
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, index: int) -> Labels: ...
+    @overload
+    def __getitem__(self, index: slice) -> StoredBlocks: ...
+    def __getitem__(self, index: int | slice) -> Labels | StoredBlocks:
+        if isinstance(index, slice):
+            return replace(self, places=self.places[index], starts=self.starts[index])
+        said, worker, label = load(self.places[index], "said", "worker", "label")
+        return self._changed(
+            Labels(
+                np.concatenate([[0], said.cumsum()]).astype(np.int32),
+                np.asarray(worker),
+                label.astype(np.int32),
+                self.n_workers,
+                self.n_classes,
+                first_task=self.starts[index],
+            )
+        )
+
+    def _changed(self, block: Labels) -> Labels:
+        for change in self.changes:
+            block = change(block)
+        return block
+
+    @property
+    def shape(self) -> Labels:
+        none = np.zeros(0, dtype=np.int32)
+        empty = Labels(np.zeros(1, np.int32), none, none, self.n_workers, self.n_classes)
+        return self._changed(empty)
+
+    def segments(self) -> Sequence[pl.Series]:
+        return TaskNames(self.places, self.task_type, self.text)
+
+    def change(self, change: Change) -> StoredBlocks:
+        return replace(self, changes=(*self.changes, change))
+
+    def attach(self, field: str, values: Sequence[Any]) -> StoredBlocks:
+        place = self.run / f"{field}-{uuid4().hex}"
+        place.mkdir(parents=True)
+        digest = hashlib.sha256()
+        width = 0
+        for start, value in zip(self.starts, values, strict=True):
+            digest.update(_bytes_of(value))
+            if isinstance(value, csr_array):
+                save_npz(place / f"{start:015d}.npz", value)
+                width = value.shape[1]
+            else:
+                np.save(place / f"{start:015d}.npy", value)
+        return self.change(Attached(field, place, digest.hexdigest(), width))
+
+    def with_more_tasks(self, names: pl.Series) -> StoredBlocks:
+        dtype = self.task_type
+        if names.dtype != dtype:
+            whole = names.dtype.is_integer() and dtype.is_integer()
+            dtype = pl.Int64() if whole else pl.String()
+        place = block_place(self.run, self.tasks)
+        place.mkdir(parents=True)
+        nothing: Codes = np.zeros(0, dtype=np.int32)
+        said = np.zeros(len(names), dtype=np.uint32)
+        save(place, said=said, worker=nothing, label=nothing)
+        write(names.cast(dtype).alias("task").to_frame(), place / "tasks.arrow")
+        return replace(
+            self,
+            places=(*self.places, place),
+            starts=(*self.starts, self.tasks),
+            tasks=self.tasks + len(names),
+            task_type=dtype,
+        )
+
+    def fetch_after(self, index: int, ahead: int) -> None:
+        """Ask for a block that will soon be needed, so that it need not be waited for."""
+        if index + ahead >= len(self.starts) or not hasattr(os, "posix_fadvise"):
+            return
+        for name in ("said", "worker", "label"):
+            with (self.places[index + ahead] / f"{name}.npy").open("rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells these blocks, with what is attached to them, from others of the same store."""
+        changes = [c.identity if isinstance(c, Attached) else c for c in self.changes]
+        return (self.starts, self.tasks, self.votes, self.n_workers, self.n_classes, *changes)
+
+
+@dataclass(frozen=True)
+class Attached:
+    """The change that reads what was attached to a block."""
+
+    field: str
+    place: Path
+    digest: str
+    width: int
+
+    def __call__(self, block: Labels) -> Labels:
+        value: Any
+        if self.field == "features":
+            value = self._features(block)
+        elif block.n_tasks:
+            value = np.load(self.place / f"{block.first_task:015d}.npy")
+        else:
+            value = np.zeros(0, dtype=np.float64 if self.field == "weight" else np.int32)
+        return replace(block, **{self.field: value})
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """The same for the same values, wherever they are."""
+        return self.field, self.digest
+
+    def _features(self, block: Labels) -> csr_array:
+        if not block.n_tasks:
+            return no_features(self.width)
+        return csr_array(load_npz(self.place / f"{block.first_task:015d}.npz"))
+
+
+def _bytes_of(value: Any) -> bytes:
+    if isinstance(value, csr_array):
+        return value.indptr.tobytes() + value.indices.tobytes()
+    return np.ascontiguousarray(value).tobytes()
+
+
+def spill(blocks: Blocks, root: Path) -> StoredBlocks:
+    """Blocks of memory, put into a directory; the names of their tasks stay in memory."""
+    places, starts = [], []
+    fields: dict[str, list[Any]] = {"gold": [], "weight": [], "features": []}
+    for block in blocks:
+        place = block_place(root, block.first_task)
+        place.mkdir(parents=True)
+        save(place, said=np.diff(block.indptr), worker=block.worker, label=block.label)
+        places.append(place)
+        starts.append(block.first_task)
+        for name, values in fields.items():
+            values.append(getattr(block, name))
+    shape = blocks.shape
+    stored = StoredBlocks(
+        tuple(places),
+        tuple(starts),
+        blocks.n_tasks,
+        blocks.n_labels,
+        shape.n_workers,
+        shape.n_classes,
+        root,
+        pl.Int64(),
+    )
+    for name, values in fields.items():
+        if getattr(shape, name) is not None:
+            stored = stored.attach(name, values)
+    return stored

@@ -1,0 +1,313 @@
+"""Votes in any order into blocks of whole tasks, on disk.
+
+Three passes, each over pieces that are worked on apart, by one process in turn or by many at once:
+
+1. *scatter*: rows are read; workers and labels become codes of their piece, and each row goes to
+   the part that the hash of its task names.
+2. *gather*: the rows of a part are put task by task, the tasks in the order of their first row.
+3. *arrange*: tasks of all parts, by their first rows, are cut into the blocks that the same votes
+   would have in memory: the blocks, and all that is learned from them, are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quorate.kernels import Codes
+from quorate.labels import LEAST_BLOCK, Labels
+from quorate.votes.batches import Batches, Piece
+from quorate.votes.factorise import codes_of
+from quorate.votes.naming import find, retyped
+
+ROWS_OF_A_PIECE = 40  # bits of a row's number, below those of its piece
+SAMPLES_OF_A_BLOCK = 4
+
+
+class Scattered(NamedTuple):
+    """Of a piece: rows that were read, those that lacked a field, and the names in code order. Its
+    files have the `mark` in their names, since who is killed leaves files behind as well."""
+
+    mark: str
+    rows: int
+    missing: int
+    workers: pl.Series
+    labels: pl.Series
+
+
+class PieceCodes(NamedTuple):
+    """The codes among all workers, and all labels, of the codes of a piece."""
+
+    workers: Codes
+    labels: Codes
+
+
+class Gathered(NamedTuple):
+    """Of a part: tasks and votes, votes dropped as repeats, first rows of some tasks at regular
+    steps, and whether the tasks' names are all numbers, or truth values."""
+
+    tasks: int
+    votes: int
+    dropped: int
+    samples: NDArray[np.uint64]
+    task_type: str
+
+
+class Order(NamedTuple):
+    """Where tasks stand: so many tasks and votes of all parts have their first row before each of
+    the edges; the last edge is behind all."""
+
+    edges: NDArray[np.uint64]
+    tasks: NDArray[np.int64]
+    votes: NDArray[np.int64]
+    block_size: int
+
+    @property
+    def cost(self) -> NDArray[np.int64]:
+        return self.tasks + self.votes
+
+    @property
+    def n_cuts(self) -> int:
+        """How many places there are to cut at, the two ends among them."""
+        return len(range(0, int(self.cost[-1]), self.block_size)) + 1
+
+    def runs(self, n: int) -> list[range]:
+        """The cuts in runs of at most so many blocks; each begins where the last one ends."""
+        last = self.n_cuts - 1
+        return [range(at, min(at + n, last) + 1) for at in range(0, last, n)]
+
+
+class Arranged(NamedTuple):
+    """Of some blocks: the first task of each, and how often a worker answers a task again."""
+
+    starts: list[int]
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """The passes, in a directory; `n_parts` each have to fit in memory."""
+
+    root: Path
+    n_parts: int
+    least_block: int = LEAST_BLOCK
+
+    def scatter(
+        self,
+        number: int,
+        frames: Iterable[tuple[int, int, pl.DataFrame]],
+        progress: Callable[[int], None] | None = None,
+    ) -> Scattered:
+        """Put the complete rows of a piece, each frame of which comes with how many rows were read
+        for it and how many lacked a field; `progress` is told the number of rows so far."""
+        mark = f"{number:05d}-{uuid4().hex}"
+        workers, labels = _Names(), _Names()
+        rows = lacking = kept = 0
+        for batch, (read, lost, complete) in enumerate(frames):
+            rows += read
+            lacking += lost
+            first = (number << ROWS_OF_A_PIECE) + kept
+            kept += len(complete)
+            coded = complete.select(
+                "task",
+                worker=workers.codes(complete["worker"]),
+                label=labels.codes(complete["label"]),
+                row=pl.int_range(first, first + len(complete), dtype=pl.UInt64, eager=True),
+            )
+            self._put(coded, f"{mark}-{batch:06d}")
+            if progress:
+                progress(rows)
+        return Scattered(mark, rows, lacking, workers.names, labels.names)
+
+    def _put(self, coded: pl.DataFrame, name: str) -> None:
+        part = (coded["task"].hash(0) % self.n_parts).to_numpy().astype(np.uint16)
+        order = np.argsort(part, kind="stable")
+        counts = np.bincount(part, minlength=self.n_parts)
+        coded = coded[order]
+        for i, (end, count) in enumerate(zip(counts.cumsum(), counts, strict=True)):
+            if count:
+                place = self.scattered(i)
+                place.mkdir(parents=True, exist_ok=True)
+                write(coded[end - count : end], place / f"{name}.arrow")
+
+    def scattered(self, part: int) -> Path:
+        return self.root / "scattered" / f"{part:05d}"
+
+    def gather(
+        self, part: int, codes: Mapping[str, PieceCodes], label_type: str, repeats: str
+    ) -> Gathered | None:
+        """`codes` are those of the pieces, by their marks."""
+        frames = []
+        for file in sorted(self.scattered(part).glob("*.arrow")):
+            mark = file.name.rpartition("-")[0]
+            if mark in codes:
+                frame = pl.read_ipc(file)
+                worker = codes[mark].workers[frame["worker"].to_numpy()]
+                label = codes[mark].labels[frame["label"].to_numpy()]
+                frames.append(frame.select("task", "row", worker=worker, label=label))
+        if not frames:
+            return None
+        frame = pl.concat(frames)
+        del frames
+        rows = len(frame)
+        if repeats != "count":
+            frame = frame.unique(["task", "worker"], keep=repeats, maintain_order=True)  # type: ignore[arg-type]
+        code, tasks = codes_of(frame["task"])
+        worker, label, row = (frame[name].to_numpy() for name in ("worker", "label", "row"))
+        del frame
+        first = np.empty(len(tasks), dtype=np.uint64)
+        first[code[::-1]] = row[::-1]
+        labels = Labels.from_codes(code, worker, label, n_tasks=len(tasks))
+        place = self._part(part)
+        place.mkdir(parents=True, exist_ok=True)
+        ends = labels.indptr[1:].astype(np.int64)
+        save(place, first=first, end=ends, worker=labels.worker)
+        save(place, label=labels.label.astype(label_type))
+        write(tasks.to_frame(), place / "tasks.arrow")
+        cost = ends + np.arange(len(ends))
+        step = max(1, min(self.least_block // SAMPLES_OF_A_BLOCK, int(cost[-1]) // 8))
+        at = np.unique(np.searchsorted(cost, np.arange(step, int(cost[-1]), step)))
+        kind = str(retyped(tasks).dtype) if tasks.dtype == pl.String else "String"
+        return Gathered(len(tasks), len(worker), rows - len(worker), first[at], kind)
+
+    def count(self, part: int, edges: NDArray[np.uint64]) -> tuple[NDArray[np.int64], ...]:
+        """How many tasks of a part, and votes, are before each edge."""
+        first, end = load(self._part(part), "first", "end")
+        before = np.searchsorted(first, edges)
+        return before.astype(np.int64), np.where(before > 0, end[before - 1], 0)
+
+    def arrange(
+        self, parts: Sequence[int], order: Order, cuts: range, n_workers: int, n_classes: int
+    ) -> Arranged:
+        """Write the blocks between the cuts."""
+        last_cut = order.n_cuts - 1
+        bounds = [min(cut * order.block_size, int(order.cost[-1])) for cut in cuts]
+        low = max(0, int(np.searchsorted(order.cost, bounds[0])) - 1)
+        high = max(low + 1, int(np.searchsorted(order.cost, bounds[-1])))
+        names, said, worker, label = self._between(parts, order.edges[low], order.edges[high])
+        ends = np.concatenate([[0], said.cumsum()])
+        cost = order.cost[low] + ends + np.arange(len(ends))
+        at = np.searchsorted(cost, bounds)
+        if cuts[-1] == last_cut:
+            at[-1] = len(said)
+        starts, repeats = [], 0
+        for start, stop in pairwise(at.tolist()):
+            if start == stop:
+                continue
+            first = int(order.tasks[low] + start)
+            votes = slice(int(ends[start]), int(ends[stop]))
+            block = Labels(
+                (ends[start : stop + 1] - ends[start]).astype(np.int32),
+                worker[votes],
+                label[votes].astype(np.int32),
+                n_workers,
+                n_classes,
+            )
+            repeats += len(block.repeats())
+            place = block_place(self.root, first)
+            place.mkdir(parents=True, exist_ok=True)
+            save(place, said=said[start:stop], worker=worker[votes], label=label[votes])
+            write(names[start:stop].alias("task").to_frame(), place / "tasks.arrow")
+            starts.append(first)
+        return Arranged(starts, repeats)
+
+    def _between(
+        self, parts: Sequence[int], low: np.uint64, high: np.uint64
+    ) -> tuple[pl.Series, NDArray[np.uint32], Codes, NDArray[np.integer]]:
+        """The tasks whose first rows are between two, in order: names, how many votes each has, and
+        these."""
+        some = [self._slice(part, low, high) for part in parts]
+        first, said, worker, label = (
+            np.concatenate(arrays) for arrays in zip(*(arrays for _, *arrays in some), strict=True)
+        )
+        order = np.argsort(first)
+        starts = said.cumsum(dtype=np.int64) - said
+        moved = said[order]
+        vote = np.repeat(starts[order] - (moved.cumsum(dtype=np.int64) - moved), moved)
+        vote += np.arange(len(vote))
+        names = pl.concat([names for names, *_ in some]).gather(order)
+        return names, moved, worker[vote], label[vote]
+
+    def _slice(
+        self, part: int, low: np.uint64, high: np.uint64
+    ) -> tuple[pl.Series, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        place = self._part(part)
+        first, end, worker, label = load(place, "first", "end", "worker", "label")
+        start, stop = np.searchsorted(first, [low, high]).tolist()
+        ends = np.concatenate([end[start - 1 : start] if start else [0], end[start:stop]])
+        names = (
+            pl.scan_ipc(place / "tasks.arrow", glob=False)
+            .slice(start, stop - start)
+            .collect()["task"]
+        )
+        votes = slice(ends[0], ends[-1])
+        said = np.diff(ends).astype(np.uint32)
+        return names, first[start:stop], said, worker[votes], label[votes]
+
+    def _part(self, part: int) -> Path:
+        return self.root / "gathered" / f"{part:05d}"
+
+
+class _Names:
+    """Names in order of appearance, and the codes of more and more columns of them."""
+
+    def __init__(self) -> None:
+        self.names = pl.Series(dtype=pl.Null)
+
+    def codes(self, column: pl.Series) -> Codes:
+        code, seen = codes_of(column)
+        if len(self.names):
+            new = seen.filter(~seen.is_in(self.names.implode()))
+            self.names = pl.concat([self.names, new]) if len(new) else self.names
+        else:
+            self.names = seen
+        codes: Codes = find(seen, self.names).to_numpy()[code]
+        return codes
+
+
+def merged(names: Sequence[pl.Series]) -> tuple[pl.Series, list[Codes]]:
+    """All names in order of appearance, and for each piece the codes among them of its own."""
+    some = [piece for piece in names if len(piece)]
+    every = pl.concat(some).unique(maintain_order=True) if some else pl.Series(dtype=pl.Null)
+    nothing = np.empty(0, dtype=np.int32)
+    return every, [find(piece, every).to_numpy() if len(piece) else nothing for piece in names]
+
+
+def edges_between(samples: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """Edges between the samples of all parts, and one behind all."""
+    ends = np.array([0, np.iinfo(np.uint64).max], dtype=np.uint64)
+    return np.unique(np.concatenate([*samples, ends]))
+
+
+def block_place(root: Path, start: int) -> Path:
+    """Where the block is that starts with this task."""
+    return root / "blocks" / f"{start:015d}"
+
+
+def write(frame: pl.DataFrame, path: Path) -> None:
+    """Whole or not at all."""
+    beside = path.with_suffix(".part")
+    frame.rechunk().write_ipc(beside, compression="uncompressed")
+    beside.replace(path)
+
+
+def save(place: Path, **arrays: Any) -> None:
+    """Each array as a file of its name, whole or not at all."""
+    for name, array in arrays.items():
+        beside = place / f"{name}.part"
+        with beside.open("wb") as file:
+            np.save(file, array)
+        beside.replace(place / f"{name}.npy")
+
+
+def load(place: Path, *names: str) -> list[NDArray[Any]]:
+    """Arrays mapped into memory, not copied."""
+    return [np.load(place / f"{name}.npy", mmap_mode="r") for name in names]
