@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from quorate.aggregation import aggregate
     from quorate.assignment import Assignment, next_tasks
     from quorate.comparison import Comparison, compare
-    from quorate.trust.correlated import Independence, independence
     from quorate.diagnosis import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
     from quorate.fitting import fit
     from quorate.heldout import weigh_features
-    from quorate.votes import read_votes
     from quorate.labels import Codebook, Labels
     from quorate.large import LargeResult
     from quorate.models import (
@@ -48,6 +46,8 @@ if TYPE_CHECKING:
     from quorate.online import Online
     from quorate.result import Result, load
     from quorate.simulation import Crowd, simulate
+    from quorate.trust.correlated import Independence, independence
+    from quorate.votes import read_votes
 
 __version__ = "0.1.0"
 

@@ -8,9 +8,8 @@ from functools import partial
 from itertools import repeat
 from typing import Any, TypedDict, Unpack
 
-import numpy as np
-
 from quorate.arguments import refuse_unknown, some_of
+from quorate.by_name import in_codes
 from quorate.engines import Scale, engine_for
 from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
@@ -22,7 +21,6 @@ from quorate.labels import Labels
 from quorate.model import Model
 from quorate.models import METHODS, Auto, Ordered, method_name, named
 from quorate.multilabel import Multilabel
-from quorate.by_name import in_codes
 from quorate.result import Result
 from quorate.votes import (
     KnownAnswers,
@@ -213,9 +211,7 @@ def result_of(found: Fit, votes: Votes) -> Result:
     )
 
 
-def _discounted(
-    votes: Votes, model: Model, plan: Plan
-) -> tuple[Votes, dict[str, Sequence[Any]]]:
+def _discounted(votes: Votes, model: Model, plan: Plan) -> tuple[Votes, dict[str, Sequence[Any]]]:
     """The votes with correlated workers' counting for less, and the column of their groups; nothing
     of what was neither asked for nor found."""
     from quorate.trust.correlated import (  # slow to import
@@ -228,7 +224,9 @@ def _discounted(
     groups = groups_among(votes.blocks, model.seed, plan.request.engine)
     if not groups and plan.discount is None:
         return votes, {}
-    column = {"group": group_column(groups, len(votes.codebook.workers))}
+    column: dict[str, Sequence[Any]] = {
+        "group": group_column(groups, len(votes.codebook.workers))
+    }
     if groups:
         votes = votes.with_blocks(votes.blocks.change(partial(discounted, groups=groups)))
     return votes.noted(note_on(groups)), column

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from quorate.errors import DataError, UsageError
-from quorate.votes import complete_rows, find, listed, match, read_table, shown
 from quorate.kernels import Floats
 from quorate.labels import Codebook
 from quorate.model import STARTS
 from quorate.result import Result, load
+from quorate.votes import complete_rows, find, listed, match, read_table, shown
 
 RESULT_SUFFIX = ".quorate"
 

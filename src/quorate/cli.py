@@ -322,8 +322,8 @@ def aggregate(
     Reads and writes .csv, .tsv, .jsonl and .parquet, and reads them with .gz or .zst behind.
     """
     from quorate.aggregation import aggregate as run
-    from quorate.votes import Outputs, check_place, output_format
     from quorate.report import show, summarise
+    from quorate.votes import Outputs, check_place, output_format
 
     tables = {"labels": output, "workers": workers, "posterior": posterior, "confusion": confusion}
     by_task = [name for name in ("labels", "posterior") if tables[name] is not None]
@@ -421,8 +421,8 @@ def explain(
 def diagnose(votes: str, workers: str | None, as_json: bool, **options: Any) -> None:
     """Say whether the crowd of VOTES can be learned, by what, and whom to mistrust."""
     from quorate.diagnosis import diagnose as run
-    from quorate.votes import Outputs, output_format
     from quorate.report import show_diagnosis
+    from quorate.votes import Outputs, output_format
 
     if workers not in (None, "-"):
         output_format(str(workers))
@@ -453,8 +453,8 @@ def diagnose(votes: str, workers: str | None, as_json: bool, **options: Any) -> 
 def compare(votes: str, output: str | None, as_json: bool, **options: Any) -> None:
     """Run several methods on VOTES and score them, by known answers and by hidden votes."""
     from quorate.comparison import compare as run
-    from quorate.votes import Outputs, output_format
     from quorate.report import show_comparison
+    from quorate.votes import Outputs, output_format
 
     if output not in (None, "-"):
         output_format(str(output))
@@ -585,9 +585,9 @@ def simulate(
     **options: Any,
 ) -> None:
     """Draw a crowd whose truth is known: its votes, and all that is behind them."""
-    from quorate.votes import Outputs, output_format
     from quorate.report import show_crowd
     from quorate.simulation import simulate as run
+    from quorate.votes import Outputs, output_format
 
     tables = {"votes": output, "gold": gold, "workers": workers_table, "features": features}
     for path in tables.values():
@@ -669,8 +669,8 @@ def assign(
     """Say which worker to ask about which task next, and what that is expected to buy."""
     from quorate.assignment import next_tasks
     from quorate.assignment.tables import read_tasks, read_workers
-    from quorate.votes import Outputs, output_format
     from quorate.report import show_assignment
+    from quorate.votes import Outputs, output_format
 
     if output not in (None, "-"):
         output_format(str(output))

@@ -24,11 +24,11 @@ from quorate import kernels, metrics
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError, require_number
 from quorate.fitting import fit
-from quorate.votes import Answers, Kind, Votes, find, read_gold, read_votes
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import Labels
 from quorate.model import Model
 from quorate.models import METHODS, Majority, make, method_named
+from quorate.votes import Answers, Kind, Votes, find, read_gold, read_votes
 
 TICK = 0.5  # seconds between calls of `progress`
 

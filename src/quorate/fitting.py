@@ -168,7 +168,9 @@ def _heard(progress: Progress | None, n_labels: int) -> Heard | None:
         times.append(time.perf_counter())
         rate = n_labels / (times[-1] - times[-2]) / 1e6
         how = f"objective {steps[-1].objective:,.1f}, {rate:,.1f} million votes a second"
-        progress(f"iteration {len(steps)} of {model.max_iter} at most", len(steps), model.max_iter, how)
+        progress(
+            f"iteration {len(steps)} of {model.max_iter} at most", len(steps), model.max_iter, how
+        )
 
     return heard
 

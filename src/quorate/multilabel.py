@@ -108,7 +108,7 @@ class Multilabel(Result):
         )
 
     @property
-    def confidence(self) -> Floats:  # type: ignore[override]
+    def confidence(self) -> Floats:
         """For each task and option the probability of the answer, yes or no."""
         return _confidence(self.tasks.whole)
 
@@ -159,10 +159,11 @@ class Multilabel(Result):
             option: getattr(replace(result, kind=type(result.kind)()), name)
             for option, result in self.results.items()
         }
-        return pl.concat(
+        named = [
             frame.select(pl.lit(option).alias("option"), pl.all())
             for option, frame in frames.items()
-        )
+        ]
+        return pl.concat(named)
 
     def _label_frame(self, tasks: pl.Series, part: Part) -> pl.DataFrame:
         """A row for each option that is right, and one without a label for a task that has none;
@@ -205,7 +206,7 @@ class Multilabel(Result):
         self.save("")
 
 
-def _joined(chosen: NDArray[np.bool_], options: pl.Series, separator: str) -> pl.Series:
+def _joined(chosen: NDArray[Any], options: pl.Series, separator: str) -> pl.Series:
     """The names of each task's options, with a separator between them."""
     task, option = np.nonzero(chosen)
     rows = pl.DataFrame({"task": task, "label": options.gather(option)})

@@ -15,7 +15,6 @@ from quorate import metrics
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
 from quorate.fitting import conclude, fit
-from quorate.votes import complete_rows, read_table, read_votes, shown
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook
 from quorate.model import EM
@@ -25,6 +24,7 @@ from quorate.online.keeping import Keeper
 from quorate.online.names import Names
 from quorate.online.state import State
 from quorate.result import Result
+from quorate.votes import complete_rows, read_table, read_votes, shown
 
 ROLES = ("task", "worker", "label")
 

@@ -9,6 +9,9 @@ import numpy as np
 
 from quorate import kernels
 from quorate.engines.engine import Fold
+from quorate.kernels import Floats, Rows
+from quorate.labels import Labels
+from quorate.model import clamp, dense
 from quorate.trust.accuracies import (
     FLATTEST,
     HIGHEST,
@@ -21,9 +24,6 @@ from quorate.trust.accuracies import (
     Spread,
     inside,
 )
-from quorate.kernels import Floats, Rows
-from quorate.labels import Labels
-from quorate.model import clamp, dense
 
 WIDTHS = np.geomspace(0.2, 1.0, 9)  # powers that are tried
 ENOUGH_ENTRIES, MOST_REHEARSALS = 1500, 8
@@ -139,9 +139,7 @@ class Found(NamedTuple):
     known: Matrices
 
 
-def _settled(
-    fold: Fold, spread: Spread, n_classes: int, passes: int, drawn: Drawn | None
-) -> Found:
+def _settled(fold: Fold, spread: Spread, n_classes: int, passes: int, drawn: Drawn | None) -> Found:
     """EM from accuracies alone."""
     right = inside(spread.accuracy)[:, None, None]
     wrong = (1 - right) / max(n_classes - 1, 1)

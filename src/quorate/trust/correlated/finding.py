@@ -17,7 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate import kernels
+from quorate.engines.engine import Engine
+from quorate.engines.threads import Threads
+from quorate.fitting import Fit, fit_labels
+from quorate.kernels import Floats
+from quorate.labels import Labels, joined
+from quorate.models import DawidSkene
 from quorate.trust.correlated.agreement import alike, first_groups, meet, tight
+from quorate.trust.correlated.copying import Meetings, suspects_among
 from quorate.trust.correlated.groups import (
     Group,
     Groups,
@@ -27,13 +34,6 @@ from quorate.trust.correlated.groups import (
     voices,
     vote_weights,
 )
-from quorate.engines.engine import Engine
-from quorate.engines.threads import Threads
-from quorate.fitting import Fit, fit_labels
-from quorate.kernels import Floats
-from quorate.labels import Labels, joined
-from quorate.models import DawidSkene
-from quorate.trust.correlated.copying import Meetings, suspects_among
 from quorate.votes.blocks import Blocks, MemoryBlocks
 
 ROUNDS = 4
@@ -57,9 +57,7 @@ class Look(NamedTuple):
     groups: tuple[Group, ...]
 
 
-def independence(
-    labels: Labels, *, seed: int = 0, engine: Engine | None = None
-) -> Independence:
+def independence(labels: Labels, *, seed: int = 0, engine: Engine | None = None) -> Independence:
     """Groups of workers whose errors move together beyond what their skills explain, and what each
     vote counts: one of n votes of a group on a task counts 1 / (1 + (n - 1) correlation).
 
