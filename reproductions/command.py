@@ -79,7 +79,7 @@ def main(
         if page is not None:
             write_page(request.out, page)
         if not as_json:
-            click.echo(f"\nTables and figures: {out}" + (f"; the page: {page}" if page else ""))
+            click.echo(f"Tables and figures: {out}" + (f"; the page: {page}" if page else ""))
 
 
 @contextmanager

@@ -26,7 +26,7 @@ def page(results: Sequence[Mapping[str, Any]], where: str) -> str:
 
 def _section(result: Mapping[str, Any], where: str) -> str:
     parts = [f"## {result['title']}", f"{result['paper']}. {result['summary']}"]
-    parts += [_table(table) for table in result["tables"]]
+    parts += [_table(table) for table in result["tables"] if table["rows"]]
     for figure in result["figures"]:
         parts.append(f"![{figure['title']}]({where}/{result['experiment']}/{figure['name']}.svg)")
         parts.append(f"*{figure['title']}*")
@@ -41,7 +41,7 @@ def _section(result: Mapping[str, Any], where: str) -> str:
 
 def _table(table: Mapping[str, Any]) -> str:
     rows = table["rows"]
-    columns = list(rows[0]) if rows else []
+    columns = list(rows[0])
     words = {c: any(isinstance(row[c], str) for row in rows) for c in columns}
     lines = [
         f"**{table['title']}**",

@@ -62,7 +62,7 @@ def run(
 ) -> Iterator[Outcome]:
     """Each experiment's outcome, as soon as its cells are done. `data` has the checksum of every
     data set that is used."""
-    pieces = {e.name: _pieces(e, plan, data) for e in experiments}
+    pieces = {e.name: pieces_of(e, plan, data) for e in experiments}
     everything = [piece for name in pieces for piece in pieces[name]]
     waiting = {e.name: e for e in experiments}
     for _ in _finished(everything, plan, journal, processes or cores(), progress):
@@ -72,7 +72,8 @@ def run(
                 yield _outcome(experiment, plan, pieces[name], journal)
 
 
-def _pieces(experiment: Experiment, plan: Plan, data: Mapping[str, str]) -> list[Piece]:
+def pieces_of(experiment: Experiment, plan: Plan, data: Mapping[str, str]) -> list[Piece]:
+    """The pieces of work of an experiment."""
     used = {name: data[name] for name in experiment.data_sets if name in data}
     return [
         Piece(experiment, cell, fingerprint(experiment.name, cell, plan, used))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.reproductions.conftest import QuickRun
 
 from reproductions.adaptive import EXPERIMENT, replay, simulated
 from reproductions.experiment import Plan
@@ -14,16 +16,23 @@ QUICK = Plan(Path("nowhere"), frozenset(), quick=True)
 
 
 @pytest.fixture(scope="module")
-def report() -> dict[str, object]:
-    return {cell.key: cell.function(QUICK, **cell.arguments) for cell in simulated.cells(QUICK)}
+def found(quick: QuickRun) -> dict[str, Any]:
+    return quick.found(EXPERIMENT, QUICK)
 
 
-def test_all_modes_of_a_run_begin_alike() -> None:
+def test_all_modes_of_a_run_begin_alike(found: dict[str, Any]) -> None:
     """With the prior, and without it: the same votes, and so the same errors at first."""
-    first = {mode: simulated.one_run(QUICK, 30, mode, 0)[0] for mode in simulated.MODES}
-    assert first["random"] == first["forest"]
-    assert first["random, prior"] == first["forest, prior"] == first["gain, prior"]
-    assert simulated.one_run(QUICK, 30, "random", 0) == simulated.one_run(QUICK, 30, "random", 0)
+    for figure in simulated.FIGURES:
+        errors = simulated.gathered(QUICK, found, figure)
+        first = {mode: runs[:, 0].tolist() for mode, runs in errors.items()}
+        assert first["random"] == first["forest"]
+        assert first["random, prior"] == first["forest, prior"] == first["gain, prior"]
+
+
+@pytest.mark.parametrize("mode", ["random", "gain, prior"])
+def test_a_run_is_the_same_in_any_process(found: dict[str, Any], mode: str) -> None:
+    errors = simulated.gathered(QUICK, found, "figure-3")[mode]
+    assert simulated.one_run(QUICK, 30, mode, 1) == errors[1].tolist()
 
 
 def test_strangers_are_strangers() -> None:
@@ -35,9 +44,9 @@ def test_strangers_are_strangers() -> None:
         assert set(workers[[0, 2]]) == {2, 3} and workers[1] != 2
 
 
-def test_without_data_there_are_the_simulated_crowds(report: dict[str, object]) -> None:
-    assert {cell.key for cell in EXPERIMENT.cells(QUICK)} == set(report)
-    made = EXPERIMENT.report(QUICK, report)
+def test_without_data_there_are_the_simulated_crowds(found: dict[str, Any]) -> None:
+    assert {cell.key for cell in EXPERIMENT.cells(QUICK)} == set(found)
+    made = EXPERIMENT.report(QUICK, found)
     assert [table.name for table in made.tables] == ["figure-2", "figure-3"]
     claims = {claim.text: claim for claim in made.claims}
     assert len(claims) == 12
@@ -46,9 +55,9 @@ def test_without_data_there_are_the_simulated_crowds(report: dict[str, object]) 
         assert claims[text].holds, claims[text].detail
 
 
-def test_more_edges_leave_fewer_errors(report: dict[str, object]) -> None:
+def test_more_edges_leave_fewer_errors(found: dict[str, Any]) -> None:
     for figure in simulated.FIGURES:
-        for mode, errors in simulated.gathered(QUICK, report, figure).items():
+        for mode, errors in simulated.gathered(QUICK, found, figure).items():
             assert (np.diff(errors.mean(axis=0)) < 0).all(), (figure, mode)
 
 

@@ -11,14 +11,16 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
+from tests.reproductions.conftest import QuickRun
 
 from quorate.labels import Codebook, Labels
+from reproductions import fitting
 from reproductions.experiment import Plan, Report
-from reproductions.experts import EXPERIMENT, crowds, featured, recovery, simulated, weights
-from reproductions.experts.featured import FOUND, FULL, LINES, VOTE, WITHOUT, Answered, features_of
+from reproductions.experts import EXPERIMENT, crowds, recovery, simulated, weights
+from reproductions.experts.featured import FOUND, FULL, LINES, VOTE, WITHOUT, features_of
 from reproductions.results import as_dict
 from reproductions.running import Outcome
-from reproductions.scoring import Known, fitted
+from reproductions.scoring import Known
 from reproductions.trials import line
 
 
@@ -27,9 +29,8 @@ def plan_of(directory: Path, *here: str) -> Plan:
 
 
 @pytest.fixture(scope="module")
-def recovered() -> dict[str, Any]:
-    plan = plan_of(Path())
-    return {c.key: c.function(plan, **c.arguments) for c in recovery.cells(plan)}
+def recovered(quick: QuickRun) -> dict[str, Any]:
+    return quick.found(EXPERIMENT, quick.plan(), recovery)
 
 
 # Figures and claims
@@ -48,10 +49,10 @@ def test_parameters_are_recovered_as_one_over_the_root(recovered: Mapping[str, A
     [("labelme", (28.2, 18.4, 28.8), (28.2, 18.4, 28.7)), ("sp", (8.40, 8.14, 8.80), None)],
 )
 def test_errors_by_weight(
-    data: Path, name: str, stops: tuple[float, ...], thirty: tuple[float, ...] | None
+    quick: QuickRun, name: str, stops: tuple[float, ...], thirty: tuple[float, ...] | None
 ) -> None:
-    plan = plan_of(data, name)
-    errors = weights.errors_by_weight(plan, name)
+    plan = quick.plan(name)
+    errors = quick.cells["experts"][f"weights/{name}"]
     thirty = thirty or tuple(weights.PLAIN[name].values())
     assert np.round(errors[weights.STOPS], 2) == pytest.approx(stops, abs=1e-9)
     assert np.round(errors[weights.THIRTY], 2) == pytest.approx(thirty, abs=1e-9)
@@ -69,9 +70,9 @@ def test_errors_by_weight(
     ],
 )
 def test_errors_of_whole_crowds(
-    data: Path, name: str, smoothing: float, expected: tuple[float, ...], weight: float
+    quick: QuickRun, name: str, smoothing: float, expected: tuple[float, ...], weight: float
 ) -> None:
-    result = crowds.errors_of_crowd(plan_of(data, name), name, smoothing, "all")
+    result = quick.cells["experts"][f"crowd/{name}/{smoothing:g}/all"]
     assert result["weight"] == weight
     assert [round(result["errors"][which], 2) for which in LINES] == pytest.approx(expected)
 
@@ -103,27 +104,10 @@ def test_a_report_without_any_data_set(recovered: Mapping[str, Any]) -> None:
     assert len(found.claims) == 4 and len(found.remarks) == 1
 
 
-def hasty(labels: Labels, smoothing: float, seed: int) -> Answered:
-    """Answers that only have the right shape."""
-    belief = fitted("naive-bayes", labels, feature_weight=0.1, max_iter=1).posterior
-    return Answered(dict.fromkeys(LINES, belief), 0.1)
-
-
-def test_a_report_of_any_data_sets(
-    data: Path, recovered: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(simulated, "answered", hasty)
-    monkeypatch.setattr(crowds, "answered", hasty)
-    everything = plan_of(data, *EXPERIMENT.data_sets)
-    found = {
-        cell.key: recovered.get(cell.key) or cell.function(everything, **cell.arguments)
-        for cell in EXPERIMENT.cells(everything)
-    }
+def test_a_report_of_any_data_sets(quick: QuickRun) -> None:
     for n in range(1, 5):
         for here in combinations(EXPERIMENT.data_sets, n):
-            plan = plan_of(data, *here)
-            only = {cell.key: found[cell.key] for cell in EXPERIMENT.cells(plan)}
-            made = EXPERIMENT.report(plan, only)
+            made = quick.report(EXPERIMENT, *here)
             assert data_sets_of(made) == set(here)
             text = str(as_dict(Outcome(EXPERIMENT, made, 1.0), {}, []))
             assert not any(f"On {name}" in text for name in set(EXPERIMENT.data_sets) - set(here))
@@ -213,7 +197,7 @@ def test_generated_votes_and_features_follow_the_model() -> None:
 
 def test_a_task_that_is_not_named_has_no_features(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pl.DataFrame({"task": ["a", "b", "b"], "feature": ["red", "red", "round"]})
-    monkeypatch.setattr(featured.datasets, "features", lambda name, directory: table)
+    monkeypatch.setattr(fitting.datasets, "features", lambda name, directory: table)
     rows = features_of(pl.Series("task", ["c", "b", "a"]), "no set", Path()).toarray()
     assert rows.tolist() == [[0, 0], [1, 1], [1, 0]]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.reproductions.conftest import QuickRun
 
 from quorate.labels import Labels
 from reproductions import fast_ds
@@ -26,12 +27,8 @@ from reproductions.fast_ds.contest import (
 )
 from reproductions.fast_ds.findings import _range, _ratios
 from reproductions.fast_ds.offline import ALL_LABELS, DATA_SETS
-from reproductions.scoring import fitted, subset
-
-
-def run(plan: Plan, part: Any = fast_ds.EXPERIMENT) -> Report:
-    found = {cell.key: cell.function(plan, **cell.arguments) for cell in part.cells(plan)}
-    return cast("Report", part.report(plan, found))
+from reproductions.fitting import fitted
+from reproductions.scoring import subset
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +37,8 @@ def plan(data: Path) -> Plan:
 
 
 @pytest.fixture(scope="module")
-def report(plan: Plan) -> Report:
-    return run(plan)
+def report(quick: QuickRun) -> Report:
+    return quick.report(fast_ds.EXPERIMENT, *ALL_LABELS)
 
 
 def rows(report: Report, table: str) -> list[Mapping[str, Any]]:
@@ -127,15 +124,16 @@ def test_figures_have_a_panel_for_each_data_set_and_glad_only_for_two_classes(
 
 
 @pytest.mark.parametrize("here", [(), ("web",), ("labelme",)])
-def test_data_sets_may_be_absent(plan: Plan, here: tuple[str, ...]) -> None:
-    found = run(Plan(plan.directory, frozenset(here), quick=True), offline)
+def test_data_sets_may_be_absent(quick: QuickRun, here: tuple[str, ...]) -> None:
+    plan = quick.plan(*here)
+    found = offline.report(plan, quick.found(fast_ds.EXPERIMENT, plan, offline))
     assert {row["data"] for row in rows(found, "all-labels")} == set(here)
     assert {row["data"] for row in rows(found, "table-2")} == set(here) - {"web"}
     assert all(table.rows for table in found.tables)
 
 
-def test_no_data_set_and_no_directory() -> None:
-    found = run(Plan(Path("nowhere"), frozenset(), quick=True))
+def test_no_data_set(quick: QuickRun) -> None:
+    found = quick.report(fast_ds.EXPERIMENT)
     assert [table.name for table in found.tables] == ["table-5"]
     assert not found.figures
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.reproductions.conftest import QuickRun
 
 from quorate import Labels
 from quorate.labels import Codebook
 from quorate.simulate.assignment import teams_of
 from reproductions import rank_one
-from reproductions.experiment import Cell, Plan, Report
+from reproductions.experiment import Plan, Report
 from reproductions.rank_one import graph_trials, sparse
 from reproductions.rank_one.contestants import METHODS, mean_and_error
 from reproductions.rank_one.table import DATA_SETS, best_of_two
@@ -23,27 +23,14 @@ from reproductions.scoring import Known, known
 EVERY_SET = frozenset(DATA_SETS)
 
 
-def results(plan: Plan, cells: list[Cell]) -> dict[str, Any]:
-    """As they are after they were kept in a file."""
-    return {c.key: json.loads(json.dumps(c.function(plan, **c.arguments))) for c in cells}
+@pytest.fixture(scope="module")
+def simulated(quick: QuickRun) -> dict[str, Any]:
+    return quick.found(rank_one.EXPERIMENT, quick.plan())
 
 
 @pytest.fixture(scope="module")
-def simulated() -> dict[str, Any]:
-    plan = Plan(Path(), frozenset(), quick=True)
-    return results(plan, rank_one.EXPERIMENT.cells(plan))
-
-
-@pytest.fixture(scope="module")
-def everything(data: Path, simulated: dict[str, Any]) -> dict[str, Any]:
-    plan = Plan(data, EVERY_SET, quick=True)
-    left = [cell for cell in rank_one.EXPERIMENT.cells(plan) if cell.key not in simulated]
-    return {**simulated, **results(plan, left)}
-
-
-@pytest.fixture(scope="module")
-def real(data: Path, everything: dict[str, Any]) -> Report:
-    return rank_one.EXPERIMENT.report(Plan(data, EVERY_SET, quick=True), everything)
+def real(quick: QuickRun) -> Report:
+    return quick.report(rank_one.EXPERIMENT, *EVERY_SET)
 
 
 def table(report: Report, name: str) -> list[dict[str, Any]]:
@@ -129,10 +116,8 @@ def test_report_without_any_data_set(simulated: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EVERY_SET))
-def test_report_with_one_data_set(data: Path, everything: dict[str, Any], name: str) -> None:
-    plan = Plan(data, frozenset([name]), quick=True)
-    found = {cell.key: everything[cell.key] for cell in rank_one.EXPERIMENT.cells(plan)}
-    report = rank_one.EXPERIMENT.report(plan, found)
+def test_report_with_one_data_set(quick: QuickRun, name: str) -> None:
+    report = quick.report(rank_one.EXPERIMENT, name)
     assert {row["data"] for row in table(report, "table-1")} == {name}
     assert len(report.figures) == 1 + (name in sparse.DATA_SETS)
     assert "nan" not in " ".join([*report.remarks, *(claim.detail for claim in report.claims)])

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.reproductions.conftest import QuickRun
 
 from quorate.errors import QuorateError
-from reproductions import EXPERIMENTS, drawing, experiment_named, journal, results
+from reproductions import EXPERIMENTS, drawing, experiment_named, journal, results, terminal
 from reproductions.command import main
 from reproductions.experiment import (
     Cell,
@@ -33,10 +34,7 @@ from reproductions.experiment import (
 )
 from reproductions.journal import Journal, fingerprint
 from reproductions.page import page
-from reproductions.running import InterruptedRunError, made, run
-
-# One worker runs all of these, so that the quick run is made once.
-pytestmark = pytest.mark.xdist_group("papers")
+from reproductions.running import InterruptedRunError, Outcome, made, run
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -49,32 +47,24 @@ def reproduce(*arguments: object) -> Any:
 # A whole run.
 
 
-@pytest.fixture(scope="module")
-def quick(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every experiment, quickly, on the published data."""
-    out = tmp_path_factory.mktemp("quick")
-    found = reproduce("all", "--quick", "--out", out, "--data", data, "--page", out / "page.md")
-    assert found.exit_code == 0, found.output
-    assert "Left out" not in found.output
-    return out
-
-
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_quick_run_writes_everything(quick: Path, name: str) -> None:
-    result = json.loads((quick / name / "results.json").read_text())
+def test_a_quick_run_writes_everything(quick: QuickRun, name: str) -> None:
+    out = quick.out
+    assert "Left out" not in quick.printed
+    result = json.loads((out / name / "results.json").read_text())
     assert result["tables"] and result["made"]["quick"] and result["made"]["seed"] == 0
     assert result["made"]["versions"].keys() >= {"quorate", "numpy"}
     for table in result["tables"]:
-        lines = (quick / name / f"{table['name']}.csv").read_text().splitlines()
+        lines = (out / name / f"{table['name']}.csv").read_text().splitlines()
         assert len(lines) == len(table["rows"]) + 1
         assert len({tuple(row) for row in table["rows"]}) == 1, "rows of one table have one header"
     for figure in result["figures"]:
-        assert (quick / name / f"{figure['name']}.svg").read_text().startswith("<?xml")
-        assert (quick / name / f"{figure['name']}.png").read_bytes().startswith(b"\x89PNG")
+        assert (out / name / f"{figure['name']}.svg").read_text().startswith("<?xml")
+        assert (out / name / f"{figure['name']}.png").read_bytes().startswith(b"\x89PNG")
         for panel in figure["panels"]:
             assert panel["x"] and panel["y"] and panel["series"]
-    assert not (quick / journal.NAME).exists()
-    assert f"## {result['title']}" in (quick / "page.md").read_text()
+    assert not (out / journal.NAME).exists()
+    assert f"## {result['title']}" in (out / "page.md").read_text()
 
 
 # The figures that are exact on this data, of every table that has them.
@@ -100,9 +90,9 @@ EXACT = {
 
 @pytest.mark.parametrize(("name", "table"), [(n, t) for n, ts in EXACT.items() for t in ts])
 def test_figures_that_are_exact_come_out_to_the_printed_digit(
-    quick: Path, name: str, table: str
+    quick: QuickRun, name: str, table: str
 ) -> None:
-    result = json.loads((quick / name / "results.json").read_text())
+    result = json.loads((quick.out / name / "results.json").read_text())
     rows = next(t["rows"] for t in result["tables"] if t["name"] == table)
     for key in EXACT[name][table]:
         (row,) = (row for row in rows if tuple(row.values())[: len(key)] == key)
@@ -122,32 +112,57 @@ def test_the_page_is_that_of_the_committed_results() -> None:
 # Data that is not there, or not whole.
 
 
-def test_without_data_nothing_is_made_up(tmp_path: Path) -> None:
-    found = reproduce("all", "--quick", "--out", tmp_path / "out", "--data", tmp_path / "none")
+def test_what_is_missing_is_said_at_once_and_no_table_is_left_blank(tmp_path: Path) -> None:
+    found = reproduce("field", "--quick", "--out", tmp_path / "out", "--data", tmp_path / "none")
     assert found.exit_code == 0, found.output
-    text = " ".join(found.output.split())
-    assert "rte is not in" in text and "quorate data get rte" in text
-    table_2 = json.loads((tmp_path / "out" / "spectral" / "results.json").read_text())["tables"][1]
-    assert table_2["name"] == "table-2" and table_2["rows"] == []
+    said = " ".join(found.stderr.split())
+    assert said.startswith("Left out: adult2, bird, bm, d_possent, dog,")
+    assert f"are not in {tmp_path / 'none'}: `quorate data get adult2 bird" in said
+    assert "\n\n\n" not in found.stdout
+    result = json.loads((tmp_path / "out" / "field" / "results.json").read_text())
+    assert len(result["absent"]) == 14 and result["tables"] == []
+    assert "rte is not in" in " ".join(result["absent"])
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_without_data_nothing_is_made_up(
+    quick: QuickRun, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    experiment = experiment_named(name)
+    report = quick.report(experiment)
+    result = results.as_dict(Outcome(experiment, report, 1.0), made(quick.plan(), {}), ["One."])
+    assert not any("data" in row for table in result["tables"] for row in table["rows"])
+    assert not any(f"On {name}" in str(result["claims"]) for name in experiment.data_sets)
+    terminal.show_experiment(result)
+    shown = capsys.readouterr().out
+    assert "\n\n\n" not in shown and "Left out: 1 data set\n" in shown
+    assert all(table["title"].split(":")[0] in shown for table in result["tables"] if table["rows"])
+    text = page([result], "results")
+    assert all((f"**{t['title']}**" in text) == bool(t["rows"]) for t in result["tables"])
 
 
 def test_a_data_set_that_is_gone_and_one_that_is_damaged(data: Path, tmp_path: Path) -> None:
-    for name in ("bird", "rte", "web"):
-        shutil.copytree(data / name, tmp_path / "data" / name)
-    for path in (tmp_path / "data").rglob("*"):
-        path.chmod(0o755)
-    shutil.rmtree(tmp_path / "data" / "bird")
+    for name in ("rte", "web"):
+        copied(data, name, tmp_path / "data")
     labels = tmp_path / "data" / "web" / "labels.csv"
     labels.write_text(labels.read_text().replace(",5\n", ",4\n", 1))
     found = reproduce("spectral", "--quick", "--out", tmp_path / "out", "--data", tmp_path / "data")
     assert found.exit_code == 0, found.output
-    text = " ".join(found.output.split())
-    assert "Left out: bird is not in" in text
-    assert "web in" in text and "is damaged (the votes are as many as they should be" in text
+    said = " ".join(found.stderr.split())
+    assert "Left out: bird, dog, dog_min40, trec are not in" in said
+    assert "web in" in said and "is damaged (the votes are as many as they should be" in said
+    assert "Left out: 5 data sets" in found.stdout
     result = json.loads((tmp_path / "out" / "spectral" / "results.json").read_text())
     rows = next(t["rows"] for t in result["tables"] if t["name"] == "table-2")
     assert {row["data"] for row in rows} == {"rte"}
     assert len(result["absent"]) == 5
+
+
+def copied(data: Path, name: str, place: Path) -> None:
+    """A copy that can be changed."""
+    shutil.copytree(data / name, place / name)
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o755)
 
 
 # Interrupted, and gone on with.
@@ -195,8 +210,9 @@ def test_a_process_that_is_killed_leaves_what_was_found(tmp_path: Path) -> None:
 
 def test_a_whole_run_is_killed_and_goes_on(data: Path, tmp_path: Path) -> None:
     """Really killed, with SIGKILL, as soon as something has been found."""
+    copied(data, "bird", tmp_path / "data")
     command = [sys.executable, "-m", "reproductions", "spectral", "--quick", "--processes", "1"]
-    command += ["--data", str(data), "--out", str(tmp_path)]
+    command += ["--data", str(tmp_path / "data"), "--out", str(tmp_path)]
     kept = tmp_path / journal.NAME
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL)
     for _ in range(600):
@@ -214,8 +230,8 @@ def test_a_whole_run_is_killed_and_goes_on(data: Path, tmp_path: Path) -> None:
 
 
 def test_an_interrupt_is_one_sentence(data: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "reproductions", "all", "--data", str(data)]
-    command += ["--out", str(tmp_path)]
+    command = [sys.executable, "-m", "reproductions", "spectral", "--processes", "1"]
+    command += ["--data", str(data), "--out", str(tmp_path)]
     process = subprocess.Popen(
         command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
