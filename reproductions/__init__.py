@@ -1,4 +1,4 @@
-"""The papers' tables and figures, made anew from the real votes (or the papers' simulations)."""
+"""The papers' tables and figures, reproduced from the real votes (or the papers' simulations)."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def _within_axes(places: Sequence[float], apart: float) -> list[float]:
 
 
 def _end(axes: Axes, series: Mapping[str, Any]) -> float:
-    """How far up the axes a line is at its right end."""
+    """Height of a line's right end, as a share of the axes."""
     points = [(x, y) for x, y in zip(series["x"], series["y"], strict=True) if y is not None]
     pixel = axes.transData.transform(max(points)) if points else axes.bbox.min
     return float(axes.transAxes.inverted().transform(pixel)[1])

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked for: which data sets may be used, where they are, how thorough, which seed."""
+    """Which data sets may be used, where they are, how thorough to be, and the seed."""
 
     directory: Path
     here: frozenset[str]
@@ -81,7 +81,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says of its results, whether it holds of ours, and the figures that tell."""
+    """A sentence of the paper on its results, whether it holds here, and the figures for that."""
 
     text: str
     holds: bool
@@ -90,7 +90,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """What an experiment found; `remarks` are paragraphs on each difference and its cause."""
+    """The findings of an experiment; `remarks` are paragraphs on each difference and its cause."""
 
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()

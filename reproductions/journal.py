@@ -60,7 +60,7 @@ class Journal:
 
 
 def fingerprint(experiment: str, cell: Cell, plan: Plan, data: Mapping[str, str]) -> str:
-    """What a cell's result depends on."""
+    """A checksum of everything that a cell's result depends on."""
     parts = [
         *(experiment, cell.key, cell.function.__qualname__),
         *(json.dumps(dict(cell.arguments), sort_keys=True), str((plan.seed, plan.quick)), _code()),

@@ -128,7 +128,7 @@ def _finished(
 
 
 def work(cell: Cell, plan: Plan) -> dict[str, Any]:
-    """What a process does."""
+    """The result of a cell and the seconds it took, as a process of the pool returns it."""
     began = time.perf_counter()
     result = cell.function(plan, **cell.arguments)
     return {"result": result, "seconds": time.perf_counter() - began}
@@ -166,14 +166,14 @@ def _quiet() -> None:
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
-    """At once: whatever is half done is done again."""
+    """Stop all processes at once: whatever is half done is done again."""
     pool.shutdown(wait=False, cancel_futures=True)
     for process in multiprocessing.active_children():
         process.terminate()
 
 
 def made(plan: Plan, data: Mapping[str, str]) -> dict[str, Any]:
-    """With what the results were made: versions, seed and machine."""
+    """The versions, seed, data and machine that results were made with."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

@@ -101,7 +101,7 @@ def progress_bar() -> Iterator[Progress | None]:
 
 
 def _show_table(table: Mapping[str, Any], console: Console) -> None:
-    """In parts, side by side in meaning, where it is wider than the terminal."""
+    """Print a table, in parts where it is wider than the terminal."""
     columns = list(table["rows"][0])
     cells = [shown_row(table, row) for row in table["rows"]]
     width = {c: max(len(c), *(len(row[c]) for row in cells)) + 2 for c in columns}

@@ -26,12 +26,12 @@ def line(name: str, x: Sequence[float], samples: Sequence[Sequence[float]]) -> S
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Of the mean."""
+    """Standard error of the mean."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """On logarithmic axes.
+    """Slope of a line on logarithmic axes.
 
     Examples:
         >>> round(slope([1, 4, 16], [1, 0.5, 0.25]), 6)

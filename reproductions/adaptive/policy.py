@@ -19,8 +19,8 @@ from quorate.result import Result
 
 @dataclass(frozen=True)
 class Grown:
-    """How a forest is grown: on how many made-up crowds, with how many trees, and from which
-    skills and class shares; by default those of the fit."""
+    """Settings of a forest: on how many simulated crowds it is trained, with how many trees, and
+    from which skills and class prevalences; by default those of the fit."""
 
     crowds: int
     trees: int
@@ -31,7 +31,7 @@ class Grown:
 def task_scores(
     policy: str, result: Result, labels: Labels, grown: Grown, random: np.random.Generator
 ) -> Floats:
-    """How much each task needs a further vote, by a policy."""
+    """Scores of how much each task needs a further vote, by a policy."""
     situation = situated(result, labels)
     risk = 1 - situation.confidence
     if policy == "forest":
@@ -51,7 +51,7 @@ def worker_confusions(result: Result, labels: Labels) -> Floats:
 
 
 def vote_worths(posterior: Floats, confusions: Floats) -> Floats:
-    """What a vote of each of some workers is worth on a task; ties go to the more accurate."""
+    """The worth of a vote by each of some workers on a task; ties go to the more accurate."""
     accuracy = np.einsum("wkk,k->w", confusions, posterior)
     worths: Floats = worth_of_each(posterior, confusions) + 1e-6 * accuracy
     return worths

@@ -123,7 +123,7 @@ def chosen(
 
 
 def strangers(votes: Votes, tasks: Any, n_workers: int, random: np.random.Generator) -> Any:
-    """For each task one of the workers who are not on it yet, by chance."""
+    """A random worker for each task, among those who are not on it yet."""
     taken = set((votes.task.astype(np.int64) * n_workers + votes.worker).tolist())
     found = []
     for task in tasks.tolist():
@@ -186,50 +186,39 @@ def _figure(plan: Plan, errors: Mapping[str, Mapping[str, Floats]]) -> Figure:
 
 
 def _claims(plan: Plan, figure: str, errors: Mapping[str, Floats]) -> list[Claim]:
-    workers = FIGURES[figure]
-    random, forest = errors["random, prior"], errors["forest, prior"]
-    apart = np.abs((errors["random"] - random).mean(axis=0))[1:]
+    n = FIGURES[figure]
+    random, forest, gain = (errors[f"{policy}, prior"] for policy in ("random", "forest", "gain"))
+    later = slice(1, None)
     # The first budget is the same for all, and the first step without a prior knows little.
-    middle = slice(2, -1) if len(budgets(plan)) > 3 else slice(1, None)
+    middle = slice(2, -1) if len(budgets(plan)) > 3 else later
+    alone = (
+        f"With {n} workers the forest beats random without the prior too, at the middle budgets."
+    )
+    prior = (
+        f"With {n} workers the forest is better with the prior than without, at the middle budgets."
+    )
     return [
-        Claim(
-            f"With {workers} workers the prior hardly matters to edges added at random.",
-            bool(apart.max() < 1),
-            f"at most {apart.max():.2f} points beyond the first edges",
-        ),
-        _better(
-            f"With {workers} workers forest, prior beats random.", forest, random, slice(1, None)
-        ),
-        _better(
-            f"With {workers} workers gain, prior beats random.",
-            errors["gain, prior"],
-            random,
-            slice(1, None),
-        ),
-        _better(
-            f"With {workers} workers the forest beats random without the prior too, at the middle"
-            " budgets.",
-            errors["forest"],
-            errors["random"],
-            middle,
-        ),
-        _better(
-            f"With {workers} workers the forest is better with the prior than without, at the"
-            " middle budgets.",
-            forest,
-            errors["forest"],
-            middle,
-        ),
-        _not_worse(
-            f"With {workers} workers gain is at least as good as the forest.",
-            errors["gain, prior"],
-            forest,
-        ),
+        _prior_hardly_matters(n, errors["random"], random),
+        _better(f"With {n} workers forest, prior beats random.", forest, random, later),
+        _better(f"With {n} workers gain, prior beats random.", gain, random, later),
+        _better(alone, errors["forest"], errors["random"], middle),
+        _better(prior, forest, errors["forest"], middle),
+        _not_worse(f"With {n} workers gain is at least as good as the forest.", gain, forest),
     ]
 
 
+def _prior_hardly_matters(workers: int, without: Floats, prior: Floats) -> Claim:
+    apart = np.abs((without - prior).mean(axis=0))[1:]
+    return Claim(
+        f"With {workers} workers the prior hardly matters to edges added at random.",
+        bool(apart.max() < 1),
+        f"at most {apart.max():.2f} points beyond the first edges",
+    )
+
+
 def _better(text: str, ours: Floats, theirs: Floats, where: slice) -> Claim:
-    """With a 95 % interval of the difference, run by run, that is above zero at each budget."""
+    """A claim that holds if the 95 % interval of the difference, run by run, is above zero at each
+    budget."""
     lead = (theirs - ours)[:, where]
     mean, error = lead.mean(axis=0), lead.std(axis=0, ddof=1) / np.sqrt(len(lead))
     sure = mean > 1.96 * error
@@ -242,7 +231,7 @@ def _better(text: str, ours: Floats, theirs: Floats, where: slice) -> Claim:
 
 
 def _not_worse(text: str, ours: Floats, theirs: Floats) -> Claim:
-    """Run by run, over all budgets: not worse by two standard errors."""
+    """A claim that holds if ours is not worse by two standard errors, run by run over budgets."""
     lead = (theirs - ours)[:, 1:].mean(axis=1)
     error = standard_error(lead.tolist())
     return Claim(

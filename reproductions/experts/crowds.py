@@ -85,7 +85,7 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def smoothings(plan: Plan) -> Sequence[float]:
-    """Of the figure."""
+    """The smoothings that the figure shows."""
     chosen: Sequence[float] = plan.pick(SMOOTHINGS, SMOOTHINGS[:1])
     return chosen
 
@@ -111,9 +111,9 @@ def errors_of_crowd(plan: Plan, name: str, smoothing: float, crowd: str) -> dict
 def errors_by_labels(
     plan: Plan, name: str, smoothing: float, most: Sequence[int], trial: int
 ) -> list[dict[str, Any]]:
-    """With so many labels at most of each task, drawn by lot."""
+    """Errors by the maximum number of labels of each task, which are drawn at random."""
     votes = described(plan, name)
-    place = place_by_lot(votes.labels, np.random.default_rng([plan.seed, trial]))
+    place = random_ranks(votes.labels, np.random.default_rng([plan.seed, trial]))
     found = []
     for n in most:
         labels = kept(votes.labels, place < n)
@@ -129,14 +129,14 @@ def errors_by_labels(
 
 
 def kept(labels: Labels, keep: NDArray[np.bool_]) -> Labels:
-    """Only those labels; every task, worker, class and feature stays."""
+    """The given labels only; every task, worker, class and feature stays."""
     before = np.concatenate([[0], np.cumsum(keep)])
     indptr = before[labels.indptr].astype(labels.indptr.dtype)
     return replace(labels, indptr=indptr, worker=labels.worker[keep], label=labels.label[keep])
 
 
-def place_by_lot(labels: Labels, random: np.random.Generator) -> NDArray[np.integer]:
-    """Each label's place in a random order of its task's labels, from 0."""
+def random_ranks(labels: Labels, random: np.random.Generator) -> NDArray[np.integer]:
+    """Rank of each label in a random order of its task's labels, from 0."""
     task = np.repeat(np.arange(labels.n_tasks), labels.n_said)
     order = np.lexsort((random.random(labels.n_labels), task))
     place = np.empty(labels.n_labels, dtype=np.int64)

@@ -25,24 +25,24 @@ REPORTS_SMOOTHING = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """The belief about each task, by what it is made of, and the weight that was found."""
+    """The posterior of each task, by what it is made of, and the weight that was found."""
 
-    belief: Mapping[str, Floats]
+    posterior: Mapping[str, Floats]
     weight: float
 
     def percent_wrong(self, truth: Codes, among: Any) -> dict[str, float]:
-        """Among some of the tasks."""
-        return {line: percent_wrong(b[among], truth[among]) for line, b in self.belief.items()}
+        """Percentage of some of the tasks that is wrong."""
+        return {line: percent_wrong(p[among], truth[among]) for line, p in self.posterior.items()}
 
 
 def answered(labels: Labels, smoothing: float, seed: int) -> Answered:
     """Answers of each kind; `seed` says which votes are held out to find the weight."""
     weight = feature_weight(labels, smoothing, seed)
-    belief = {
+    posterior = {
         line: fitted("naive-bayes", labels, smoothing=smoothing, feature_weight=w).posterior
         for line, w in ((WITHOUT, 0.0), (FULL, 1.0), (FOUND, weight))
     }
-    return Answered({VOTE: fitted("majority", labels).posterior, **belief}, weight)
+    return Answered({VOTE: fitted("majority", labels).posterior, **posterior}, weight)
 
 
 @lru_cache(maxsize=4)

@@ -37,7 +37,7 @@ NOBODY = "nobody labelled"
 
 @dataclass(frozen=True)
 class Size:
-    """Of the experiment on one data set."""
+    """Numbers of tasks and trials on one data set."""
 
     tasks: int
     trials: int
@@ -83,8 +83,8 @@ def cells(plan: Plan) -> list[Cell]:
 def errors_by_experts(
     plan: Plan, name: str, n_tasks: int, accuracy: float, experts: Sequence[int], trial: int
 ) -> list[dict[str, Any]]:
-    """For each number of experts, the first of them: errors on the tasks that have labels, on
-    those that nobody labelled, and the weight found."""
+    """Errors by the number of experts, of whom the first are taken: on the tasks that have labels,
+    on those that nobody labelled, and the weight found."""
     random = np.random.default_rng([plan.seed, trial, round(1_000 * accuracy)])
     gold = datasets.gold(name, plan.directory)
     gold = gold[random.permutation(len(gold))[:n_tasks]]
@@ -109,7 +109,7 @@ def errors_by_experts(
 
 
 def labelled(n_tasks: int) -> int:
-    """How many tasks, the first, may get labels."""
+    """Number of tasks, the first ones, that may get labels."""
     return n_tasks - int(UNLABELLED * n_tasks)
 
 
@@ -288,7 +288,7 @@ def _less_for_skilled(plan: Plan, errors: Errors, name: str) -> Claim:
 
 
 def _pupils_beat_teachers(plan: Plan, errors: Errors, name: str) -> Claim:
-    """Those who are right 75 % of the time or less, three or more of them."""
+    """A claim on three or more experts who are right 75 % of the time or less."""
     surplus = {
         (a, n): errors.mean(NOBODY, FOUND, name, a, n) - 100 * (1 - a)
         for a in accuracies(plan)

@@ -39,8 +39,8 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def errors_by_weight(plan: Plan, name: str) -> dict[str, list[float]]:
-    """With the report's smoothing: until EM stops by itself, after so many iterations, and until
-    it stops on features that are shuffled."""
+    """Errors with the report's smoothing: when EM stops by itself, after a fixed number of
+    iterations, and when it stops on features that are shuffled."""
     votes = described(plan, name)
     independent = shuffled(votes.labels, votes.truth, np.random.default_rng(plan.seed))
 
@@ -56,7 +56,7 @@ def errors_by_weight(plan: Plan, name: str) -> dict[str, list[float]]:
 
 
 def shuffled(labels: Labels, truth: Codes, random: np.random.Generator) -> Labels:
-    """Each feature dealt out anew among the tasks of a true class: its rates stay as they are, and
+    """Labels with each feature shuffled among the tasks of a true class: its rates stay, and
     within a class it says nothing of another feature any more."""
     assert labels.features is not None
     features = labels.features.toarray()
@@ -92,7 +92,7 @@ def report(plan: Plan, found: Mapping[str, Any]) -> Report:
 
 
 def _with_difference(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Of ours from the plain implementation, behind ours."""
+    """The row with the difference of ours from the plain implementation, behind ours."""
     shown = {}
     for column, value in row.items():
         shown[column] = value
@@ -102,7 +102,7 @@ def _with_difference(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rounded(difference: float, name: str) -> float:
-    """To the digits that the plain implementation's figures have; never a negative zero."""
+    """A difference to the digits of the plain implementation; never a negative zero."""
     return round(difference, DECIMALS[name]) + 0.0
 
 

@@ -88,7 +88,7 @@ def prepared(name: str, plan: Plan) -> Known:
 
 
 def shuffled_ranks(labels: Labels, random: np.random.Generator) -> Codes:
-    """For each label its place among those of its task, in a random order.
+    """Rank of each label in a random order of its task's labels, from 0.
 
     Examples:
         >>> labels = Labels.from_codes([0, 0, 0, 1], [0, 1, 2, 0], [1, 1, 0, 0])
@@ -152,15 +152,15 @@ def _of_dawid_skene(name: str, result: Result) -> dict[str, float]:
 
 
 def iterations(result: Result) -> int:
-    """As the paper's program counts: it looks at the class marginals alone, which show that no
-    answer changed one iteration later, where Quorate stops at once."""
+    """Number of iterations as the paper's program counts them: it looks at the class marginals
+    alone, which show that no answer changed one iteration later, where Quorate stops at once."""
     last = result.steps[-1]
     unseen = last.hard and last.changed == 0 and last.moved >= SETTLED
     return len(result.steps) + unseen
 
 
 def paired_z(differences: np.ndarray[Any, Any]) -> float:
-    """How many standard deviations the sum is from what it would be if each sign were a coin's.
+    """Standard deviations between the sum and its mean if each sign were a fair coin's.
 
     Examples:
         >>> paired_z(np.array([1.0, 1.0, 0.0, -1.0, 1.0]))
@@ -171,7 +171,7 @@ def paired_z(differences: np.ndarray[Any, Any]) -> float:
 
 
 def speed_ups(runs: Runs, fast: str, slow: str, what: str) -> Floats:
-    """For each trial, the mean over the numbers of annotators."""
+    """Speed-up in each trial, as the mean over the numbers of annotators."""
     ratios: Floats = (runs[slow][what] / runs[fast][what]).mean(axis=1)
     return ratios
 
@@ -182,7 +182,7 @@ def with_all(runs: Runs, method: str, what: str) -> float:
 
 
 def sizes(plan: Plan, name: str) -> dict[str, int]:
-    """Of a prepared data set, and how many tasks it would have when counted in other ways: by
+    """Sizes of a prepared data set, and its number of tasks when counted in other ways: by
     different workers, or without the last class (of s_rel: broken link)."""
     votes, kept = known(name, plan.directory), prepared(name, plan)
     labels, last = votes.labels, votes.labels.n_classes - 1

@@ -22,7 +22,7 @@ from reproductions.remarks import Remarks
 
 REMARKS = Remarks.beside(__file__)
 
-# "Similar": within so many points. "Significant": at so many standard deviations.
+# "Similar" means within this many points, "significant" this many standard deviations.
 SIMILAR, SURE = 2.0, 1.96
 BETTER_THAN_VOTE = ("rte", "sp", "adult2", "s_rel")
 
@@ -93,7 +93,7 @@ def _claims_of_time(runs: Mapping[str, Runs]) -> list[Claim]:
 
 
 def _claim_of_switching(runs: Mapping[str, Runs]) -> Claim:
-    """With one annotator nothing moves, and Hybrid stops before it could switch."""
+    """A claim on more than one annotator: with one, Hybrid stops before it could switch."""
     soft = {name: float(of["Hybrid"]["soft"][:, 1:].mean()) for name, of in runs.items()}
     return Claim(
         "Hybrid switches after 45 to 75 % of its iterations.",

@@ -95,7 +95,7 @@ def _trial(plan: Plan, name: str, trial: int) -> list[dict[str, dict[str, float]
 
 
 def cost_of_iterations(plan: Plan, name: str) -> dict[str, dict[str, float | None]]:
-    """With all annotators, in milliseconds: a fit of one iteration, and each further one."""
+    """Milliseconds of a fit of one iteration and of each further one, with all annotators."""
     votes = prepared(name, plan)
     ranks = shuffled_ranks(votes.labels, np.random.default_rng([plan.seed, 0]))
     labels = subset(votes, ranks < annotators(name)).labels
@@ -116,7 +116,7 @@ def _short_and_whole(method: str, labels: Labels, seed: int) -> tuple[Timed, Tim
 
 
 def iterations_on_all(plan: Plan, name: str) -> dict[str, int]:
-    """On all labels of all tasks, as they are."""
+    """Number of iterations on all labels of all tasks, as they are."""
     labels = known(name, plan.directory).labels
     return {m: iterations(timed(m, labels, plan.seed).result) for m in LIKELIHOODS}
 

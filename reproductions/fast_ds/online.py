@@ -74,7 +74,7 @@ def online(plan: Plan, method: str, annotators: int, trial: int) -> dict[str, fl
 def _mean(
     found: Mapping[str, Any], method: str, annotators: int, which: str
 ) -> tuple[float, float]:
-    """Over the subsets, with the standard deviation."""
+    """Mean over the subsets, and the standard deviation."""
     start = f"online/{method}/{annotators}/"
     values = [result[which] for key, result in found.items() if key.startswith(start)]
     return float(np.mean(values)), float(np.std(values))

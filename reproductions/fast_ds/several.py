@@ -52,7 +52,7 @@ Measured = Mapping[str, NDArray[np.float64]]
 
 
 class Solved(NamedTuple):
-    """Whether each option of each task is taken to be right, and what that cost."""
+    """Answers for each option of each task, and what they cost."""
 
     answers: Bools
     ms: float
@@ -106,7 +106,7 @@ def simulated(random: np.random.Generator, kind: Kind) -> tuple[Bools, Bools]:
 
 
 def together(name: str, asked: NDArray[np.integer], yes: Bools, seed: int) -> Solved:
-    """As in the paper: every option of every task is a question, all of one problem."""
+    """Answers as in the paper: every option of every task is a question, all of one problem."""
     n_tasks, _, n_options = yes.shape
     question = np.arange(n_tasks * n_options).reshape(n_tasks, 1, n_options)
     labels = Labels.from_codes(
@@ -121,7 +121,7 @@ def together(name: str, asked: NDArray[np.integer], yes: Bools, seed: int) -> So
 
 
 def apart(name: str, asked: NDArray[np.integer], yes: Bools, seed: int) -> Solved:
-    """As `quorate.aggregate` does it: each option is a problem of its own."""
+    """Answers as `quorate.aggregate` finds them: each option is a problem of its own."""
     n_tasks, _, n_options = yes.shape
     nothing: list[int | None] = [None]
     by_option = questions_of_options(

@@ -106,7 +106,7 @@ def peer_on(plan: Plan, name: str, peer: str) -> dict[str, Any] | None:
 
 
 def _one_hot(answers: Any, votes: Known) -> Floats:
-    """Crowd-Kit's answers, by name, as beliefs in the order of our tasks."""
+    """Crowd-Kit's answers, by name, as a posterior in the order of our tasks."""
     classes = {str(name): i for i, name in enumerate(votes.codebook.classes.to_list())}
     if answers.dtype != object and set(answers.unique()) <= {-1, 1}:
         classes = {"-1": 0, "1": 1}
@@ -189,13 +189,13 @@ def _table(
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Of a method that ran on every set."""
+    """Mean over the sets; None for a method that did not run on every one."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if len(known) == len(values) else None
 
 
 def _races(sets: Sequence[str], found: Mapping[str, Any]) -> list[Table]:
-    """How many times longer Crowd-Kit takes for the same method."""
+    """Ratios of Crowd-Kit's time to ours, for the same method."""
     rows = []
     for peer, ours in TWINS.items():
         ratios = [

@@ -1,8 +1,8 @@
 """Auto against every method: error, calibration, expected error; and what would have been chosen
-had the set it is judged on not been there.
+had the set it is scored on not been there.
 
 Which models are mixed, the last temperature, and how far the expected error may be off were chosen
-by looking at public sets. So each is chosen anew from all sets but one, and judged on that one.
+by looking at public sets. So each is chosen again from all sets but one, and scored on that one.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ def cells(plan: Plan, sets: Sequence[str], cost: float = 0.5) -> list[Cell]:
 def auto_on(plan: Plan, name: str) -> dict[str, Any]:
     votes = known(name, plan.directory)
     truth, labels = votes.truth, votes.labels
-    beliefs = {method: fitted(method, labels).posterior for method in POOL}
+    posteriors = {method: fitted(method, labels).posterior for method in POOL}
     mixtures = {
         " + ".join(some): percent_wrong(
-            np.mean([beliefs[method] for method in some], axis=0), truth
+            np.mean([posteriors[method] for method in some], axis=0), truth
         )
         for n in range(1, MOST_MIXED + 1)
         for some in combinations(POOL, n)
     }
     auto = fitted("auto", labels)
     mixed = tempered(auto.posterior, 1 / auto.params.temperature)
-    dawid_skene = beliefs["dawid-skene"]
+    dawid_skene = posteriors["dawid-skene"]
     return {
         "mixtures": mixtures,
         "calibration": {
             "dawid-skene": calibration_error(dawid_skene, truth),
-            "mace": calibration_error(beliefs["mace"], truth),
+            "mace": calibration_error(posteriors["mace"], truth),
             "auto": calibration_error(auto.posterior, truth),
         },
         "by_temperature": {
@@ -143,7 +143,7 @@ def _left_out(cells: Mapping[str, Any]) -> Table:
                 "inside": _inside(expected, cell["error"]),
             }
         )
-    title = "Chosen from the other sets, and judged on the one that is left out"
+    title = "Chosen from the other sets, and scored on the one that is left out"
     errors = ("their error", "error with it", "the vote's")
     return Table("left-out", title, rows, {**dict.fromkeys(errors, 1), "temperature": 2})
 

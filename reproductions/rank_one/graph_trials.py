@@ -87,7 +87,8 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def skills_of(plan: Plan, assignment: int) -> Floats:
-    """At random, but for the first worker, the star's hub, who has every skill as often."""
+    """A random assignment of skills in which the first worker, the star's hub, has every skill as
+    often."""
     first = assignment % len(SKILLS)
     random = np.random.default_rng([plan.seed, assignment])
     return np.append(SKILLS[first], random.permutation(np.delete(SKILLS, first)))
@@ -107,7 +108,7 @@ def errors_on_graph(
 
 
 def errors_beyond(plan: Plan, graph: str, n_tasks: int, assignments: int) -> dict[str, list[float]]:
-    """With more tasks than the paper has, one voting for each assignment of skills."""
+    """Errors with more tasks than the paper has, one voting for each assignment of skills."""
     found: dict[str, list[float]] = {method: [] for method in BEYOND}
     for assignment in range(assignments):
         random = np.random.default_rng([plan.seed, assignment, n_tasks, GRAPHS.index(graph)])
@@ -126,7 +127,7 @@ def _one_crowd(
 
 
 def _besides(crowd: Crowd, skill: Floats, random: np.random.Generator) -> dict[str, float]:
-    """What the paper's seven can be held against."""
+    """Errors to compare the paper's seven methods with."""
 
     def wrong(method: str, **options: Any) -> float:
         return share_wrong(fitted(method, crowd.labels, **options).posterior, crowd.truth)

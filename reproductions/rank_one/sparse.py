@@ -43,22 +43,22 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def errors_when_sparse(plan: Plan, name: str, first: int, trials: int) -> list[list[Any]]:
-    """For each trial, the votes as they are and then for each maximum degree: how many tasks and
-    labels there are, and the contestants' errors. A trial goes on from one degree to the next."""
+    """Numbers of tasks and labels and the contestants' errors, by trial: of the votes as they are,
+    then at each maximum degree. A trial goes on from one degree to the next."""
     votes = known(name, plan.directory)
     found = []
     for trial in range(first, first + trials):
         random = np.random.default_rng([plan.seed, DATA_SETS.index(name), trial])
         member = members(votes.labels)
-        rungs = [_judged(votes, degree_of(member))]
+        rungs = [_scored(votes, degree_of(member))]
         for most in degrees(plan):
             member = sparsified(member, most, random)
-            rungs.append(_judged(with_pairs(votes, member), most))
+            rungs.append(_scored(with_pairs(votes, member), most))
         found.append(rungs)
     return found
 
 
-def _judged(votes: Known, degree: int) -> dict[str, Any]:
+def _scored(votes: Known, degree: int) -> dict[str, Any]:
     return {
         "degree": degree,
         "tasks": votes.labels.n_tasks,
@@ -83,7 +83,7 @@ def _task_of_votes(labels: Labels) -> NDArray[np.integer]:
 
 
 def with_pairs(votes: Known, member: Member) -> Known:
-    """Only the votes that are left, of tasks with two or more: a task with one joins no one."""
+    """The votes that are left on tasks with two or more: a task with one joins no workers."""
     kept = member & (member.sum(axis=1, keepdims=True) > 1)
     return subset(votes, kept[_task_of_votes(votes.labels), votes.labels.worker])
 
@@ -94,7 +94,7 @@ def degree_of(member: Member) -> int:
 
 
 def _together(member: Member) -> NDArray[np.int64]:
-    """How many tasks two workers share."""
+    """Number of tasks that two workers share."""
     votes = member.astype(np.int64)
     together: NDArray[np.int64] = votes.T @ votes
     np.fill_diagonal(together, 0)
@@ -124,7 +124,7 @@ def _delete_edge(
     other: int,
     random: np.random.Generator,
 ) -> None:
-    """Of each task that the two share, one of their votes goes: whose, a coin decides."""
+    """Delete one of two workers' votes, by a coin, on each task that they share."""
     shared = np.flatnonzero(member[:, one] & member[:, other])
     heads = random.random(len(shared)) < 0.5
     for loser, lost in ((one, shared[heads]), (other, shared[~heads])):
@@ -177,7 +177,7 @@ def figures(found: Mapping[str, Trials]) -> list[Figure]:
 
 
 def _line(method: str, trials: Trials) -> Series:
-    """From the sparsest votes to those that there are."""
+    """A line from the sparsest votes to those that there are."""
     rungs = range(len(trials[0]) - 1, -1, -1)
     means = [mean_and_error(_errors(trials, rung, method)) for rung in rungs]
     return Series(
@@ -218,7 +218,7 @@ def claims(found: Mapping[str, Trials]) -> list[Claim]:
 
 
 def rise(trials: Trials, method: str) -> list[float]:
-    """From the votes as they are to the sparsest."""
+    """Rise of the error from the votes as they are to the sparsest, by trial."""
     first, last = _errors(trials, 0, method), _errors(trials, -1, method)
     return [after - before for before, after in zip(first, last, strict=True)]
 

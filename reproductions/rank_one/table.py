@@ -73,7 +73,7 @@ def measured(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def errors(votes: Known) -> dict[str, dict[str, float]]:
-    """By method and set-up; the first set-up is that of the table, but for PGD."""
+    """Errors by method and set-up; the first set-up is that of the table, but for PGD."""
     labels = votes.labels
 
     def wrong(method: str, options: Mapping[str, Any]) -> float:
@@ -129,8 +129,8 @@ def tables(found: Found) -> list[Table]:
 
 
 def best_of_two(errors: Mapping[str, float]) -> tuple[str, float]:
-    """Where there are several classes the better of the paper's two set-ups, else the one there
-    is; and which.
+    """The better of the paper's two set-ups where there are several classes, else the one there
+    is, with its error.
 
     Examples:
         >>> best_of_two({"one-skill": 0.2, "one-vs-rest": 0.1, "auto": 0.05})

@@ -102,7 +102,7 @@ def error(plan: Plan, name: str, method: str) -> float:
 
 
 def errors_by_grouping(plan: Plan, name: str) -> list[float]:
-    """Of Opt-D&S when chance puts the workers into three groups, not their numbers."""
+    """Errors of Opt-D&S when workers are put into three groups at random, not by number."""
     votes = known(name, plan.directory)
     model, options = SETTINGS["Opt-D&S"]
     return [
@@ -115,7 +115,7 @@ def errors_by_grouping(plan: Plan, name: str) -> list[float]:
 
 
 def constant_errors(plan: Plan, name: str) -> list[float]:
-    """Of giving every task the same answer."""
+    """Errors of giving every task the same answer."""
     votes = known(name, plan.directory)
     truth = votes.truth[votes.truth >= 0]
     return [float(100 * (truth != code).mean()) for code in range(votes.labels.n_classes)]
@@ -214,7 +214,7 @@ def _groupings(found: Mapping[str, Any]) -> list[Table]:
 
 
 def _claims_of_tables(errors: Mapping[tuple[str, str], float]) -> list[Claim]:
-    """That EM from either start consistently outperforms the others."""
+    """The claims that EM from either start consistently outperforms the others."""
     claims = []
     for name in dict.fromkeys(name for name, _ in errors):
         ours = {method: error for (of, method), error in errors.items() if of == name}

@@ -143,10 +143,10 @@ def test_kept_labels_leave_tasks_and_features_in_place() -> None:
     assert few.features is LABELS.features and few.n_workers == 3
 
 
-def test_lots_give_each_label_of_a_task_a_place() -> None:
+def test_random_ranks_number_the_labels_of_each_task() -> None:
     orders = set()
     for seed in range(40):
-        place = crowds.place_by_lot(LABELS, np.random.default_rng(seed)).tolist()
+        place = crowds.random_ranks(LABELS, np.random.default_rng(seed)).tolist()
         assert sorted(place[:3]) == [0, 1, 2] and place[3] == 0 and sorted(place[4:]) == [0, 1]
         orders.add(tuple(place[:3]))
     assert len(orders) == 6

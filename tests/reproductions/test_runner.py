@@ -382,3 +382,9 @@ def test_the_page_shows_what_does_not_hold() -> None:
 def test_every_experiment_can_be_had_by_name() -> None:
     for name in EXPERIMENTS:
         assert experiment_named(name).name == name
+
+
+def test_the_package_does_not_know_the_reproductions() -> None:
+    sources = list((ROOT / "src").rglob("*.py"))
+    assert len(sources) > 50
+    assert [path for path in sources if "reproductions" in path.read_text()] == []
