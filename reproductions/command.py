@@ -72,6 +72,8 @@ def main(
         request = Request(chosen(experiments), Path(out), **options)
         if not request.experiments and page is None:
             raise UsageError("Name an experiment of `python -m reproductions --list`, or all.")
+        if request.experiments:
+            make_place(request.out)
         if page is not None:
             check_place(page)
         if request.experiments:
@@ -117,7 +119,6 @@ def reproduce(
 ) -> None:
     """Run experiments and write their results. `left_out` is told before any work which data sets
     cannot be used, `found` of each result as it comes."""
-    require_a_place(request.out)
     directory = data_directory(request.data)
     used = sorted({name for experiment in request.experiments for name in experiment.data_sets})
     states = {name: state(name, directory) for name in used}
@@ -145,13 +146,14 @@ def _checksum(name: str) -> str:
     return " ".join(checksum[:16] for checksum in CATALOGUE[name].checksums.values())
 
 
-def require_a_place(out: Path) -> None:
-    """Before any work: `out` is or can become a directory that can be written in."""
+def make_place(out: Path) -> None:
+    """Make a directory for the results, before any work; refuse one that cannot be written in."""
     nearest = next(path for path in (out, *out.absolute().parents) if path.exists())
     if not nearest.is_dir():
         raise UsageError(f"{nearest} is a file: name a directory for the results.")
     if not os.access(nearest, os.W_OK):
         raise UsageError(f"{nearest} cannot be written in: name another directory for the results.")
+    out.mkdir(parents=True, exist_ok=True)
 
 
 def write_page(out: Path, path: str) -> None:

@@ -113,13 +113,16 @@ def test_the_page_is_that_of_the_committed_results() -> None:
 
 
 def test_what_is_missing_is_said_at_once_and_no_table_is_left_blank(tmp_path: Path) -> None:
-    found = reproduce("field", "--quick", "--out", tmp_path / "out", "--data", tmp_path / "none")
+    out = tmp_path / "out"
+    arguments = ("--out", out, "--page", out / "page.md", "--data", tmp_path / "none")
+    found = reproduce("field", "--quick", *arguments)
     assert found.exit_code == 0, found.output
+    assert "Left out: bird is not in" in (out / "page.md").read_text()
     said = " ".join(found.stderr.split())
     assert said.startswith("Left out: adult2, bird, bm, d_possent, dog,")
     assert f"are not in {tmp_path / 'none'}: `quorate data get adult2 bird" in said
     assert "\n\n\n" not in found.stdout
-    result = json.loads((tmp_path / "out" / "field" / "results.json").read_text())
+    result = json.loads((out / "field" / "results.json").read_text())
     assert len(result["absent"]) == 14 and result["tables"] == []
     assert "rte is not in" in " ".join(result["absent"])
 
