@@ -13,17 +13,19 @@ import numpy as np
 import polars as pl
 
 from quorate import datasets, kernels, metrics
+from quorate.aggregation import fit
+from quorate.answers import Overview
 from quorate.engines.threads import Threads
-from quorate.fitting import fit
 from quorate.heldout import weigh_features
-from quorate.votes import find, read_features, read_votes
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
 from quorate.model import EM, Off
 from quorate.models import METHODS, EigenRatio, NaiveBayes, Ordered, make
-from quorate.multilabel import questions
 from quorate.online.state import State
-from quorate.result import ExpectedError, Overview, Result
+from quorate.result import Result
+from quorate.trust import ExpectedError
+from quorate.votes import find, read_features, read_votes
+from quorate.votes.several import questions
 
 # Naive Bayes is Dawid-Skene where there are no features.
 WITHOUT_FEATURES = tuple(name for name in METHODS if name != "naive-bayes")
