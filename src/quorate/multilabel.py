@@ -71,7 +71,8 @@ class Multilabel(Result):
 
     ``results[option]`` is the whole result for an option, with its workers and their confusion
     matrices, whose classes are False and True. ``posterior[task, option]`` is the probability that
-    an option is right, and ``answers[task, option]`` whether it is taken to be.
+    an option is right, and ``answers[task, option]`` whether it is taken to be. `expected_error` is
+    of the answers, yes or no, of all tasks and options.
     """
 
     results: Mapping[Any, Result]
@@ -111,10 +112,6 @@ class Multilabel(Result):
     def confidence(self) -> Floats:
         """For each task and option the probability of the answer, yes or no."""
         return _confidence(self.tasks.whole)
-
-    @property
-    def expected_error(self) -> None:
-        """None: each option has its own, in `results`."""
 
     @property
     def mixture(self) -> None:

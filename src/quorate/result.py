@@ -120,7 +120,7 @@ class Result(Fit):
     # How sure.
 
     @property
-    def expected_error(self) -> ExpectedError | None:
+    def expected_error(self) -> ExpectedError:
         """How many answers are likely to be wrong, with a 90 % interval, by the confidences and by
         how far such a method's were off on public sets. An error that the whole crowd shares does
         not show in its votes, and is not in here."""
