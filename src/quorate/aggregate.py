@@ -27,7 +27,7 @@ from quorate.io import (
     with_features,
 )
 from quorate.large import LargeResult, Scale, aggregate_large
-from quorate.models import METHODS, Ordered, default_method, discounts, make, method_named
+from quorate.models import METHODS, Ordered, discounts, make, method_named
 from quorate.multilabel import Multilabel, known_answers, questions, read_answer_sets
 from quorate.named import classes_in_order, classes_with, in_codes
 from quorate.named import worker_kinds as kinds_of
@@ -92,10 +92,9 @@ def aggregate(
     `task_column`, `worker_column` and `label_column` say otherwise. A worker's repeated answers to
     a task all count, or only the first or last with `repeats`. Cells in `missing` are missing.
 
-    `method` is one that `quorate.methods()` names; by default ``"auto"``, which weighs a few models
-    by how well they foretell votes; with features ``"naive-bayes"``, and with options that only
-    Dawid-Skene has, that. Answers whose confidence is below `min_confidence` are left out: the
-    label is null.
+    `method` is one that `quorate.methods()` names; by default ``"auto"``, which weights a few models
+    by how well they predict held-out votes. Answers whose confidence is below `min_confidence` are
+    left out: the label is null.
 
     `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
     `ordered` says that classes have an order: True for that in which they sort, or a list of them.
@@ -141,13 +140,12 @@ def aggregate(
         raise UsageError("repeats cannot be told from several right answers: leave it at count.")
     if ordered is not False and multilabel:
         raise UsageError("ordered is for one right answer: options of several have no order.")
-    if method is None:
-        method = default_method(options, features is not None)
+    method = method or "auto"
     require_probability("min_confidence", min_confidence)
     if min_confidence and multilabel:
         raise UsageError("min_confidence is for one right answer: leave it out.")
-    if discount and not method_named(method).weighs_votes:
-        able = ", ".join(name for name in METHODS if METHODS[name].weighs_votes)
+    if discount and not method_named(method).takes_weights:
+        able = ", ".join(name for name in METHODS if METHODS[name].takes_weights)
         raise UsageError(f"{method} cannot discount votes: {able} can.")
     if engine is None:
         in_memory = memory is None and store is None and address is None and not resume
@@ -178,7 +176,7 @@ def aggregate(
             discount=discount,
             progress=progress,
         )
-    if "feature_weight" not in method_named(method).options and features is not None:
+    if features is not None and not method_named(method).model.learns_from_features:
         raise UsageError(f"{method} does not learn from features: naive-bayes does.")
     read = read_votes(
         votes,

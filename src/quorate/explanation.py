@@ -164,8 +164,6 @@ def _notes(case: Case, shares: Shares | None, evidence: Evidence | None) -> Iter
 
 def _shares(model: Any, params: Any, case: Case) -> Shares | None:
     """What a model that adds up evidence says of every vote alone, were it for any label."""
-    if not hasattr(model, "log_joint"):
-        return None
     votes, k = case.votes, case.votes.n_classes
     everyone = np.append(votes.worker, np.int32(votes.n_workers - 1))
     counts = np.append(_weight(votes), 1.0)
@@ -174,6 +172,8 @@ def _shares(model: Any, params: Any, case: Case) -> Shares | None:
     ]
     single = _labels_of(votes, [*alone, ([], [], [])])
     joint = model.log_joint(single, params, **case.of_task)
+    if joint is None:
+        return None
     prior = joint[-1]
     said = (joint[:-1] - prior).reshape(len(everyone), k, k)
     shares = Shares(prior, said[:-1], said[-1], None)

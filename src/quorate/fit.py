@@ -1,4 +1,4 @@
-"""The loop: sweep, add, estimate, until converged."""
+"""The loop over a model's phases: sweep, add, estimate, until each has converged."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import Codebook, Labels
-from quorate.model import Model, Step
+from quorate.model import AnyModel, AnyPhase, Step, by_worker
 from quorate.result import Overview, Result
 
-Progress = Callable[[Sequence[Step], Model], None]
+Progress = Callable[[Sequence[Step], AnyModel], None]
 Keep = Callable[[Labels, Floats, Codes, Mapping[str, Floats]], None]
 
 
@@ -29,27 +29,27 @@ class Engine(Protocol):
 
 
 class Found(NamedTuple):
-    """Where the loop is: the parameters, the statistics of the sweep under them, and the way."""
+    """Where the loop is: how many phases are over, and rounds of the next; the parameters, the
+    statistics of the sweep under them, and the steps so far."""
 
     params: Any
+    phase: int = 0
+    round: int = 0
     stats: Any = None
     steps: tuple[Step, ...] = ()
     converged: bool = False
 
 
+@by_worker("workers")
 class Tally(NamedTuple):
     """For each worker the expected number of right and of wrong labels; and of the answers."""
 
     workers: Floats | Rows
     overview: Overview
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("workers",)
-
 
 def fit(
-    model: Model,
+    model: AnyModel,
     labels: Labels,
     *,
     codebook: Codebook | None = None,
@@ -73,14 +73,14 @@ def fit(
     """
     if not labels.n_labels:
         raise DataError("There are no labels to aggregate.")
-    if labels.weight is not None and not getattr(model, "weighs_votes", False):
+    if labels.weight is not None and not model.takes_weights:
         raise UsageError(f"{type(model).__name__} takes all votes alike: they can have no weight.")
     began = time.perf_counter()
+    fitted, shape = model.with_votes(labels), labels[:0]
     blocks = (engine or Threads()).over(labels)
-    blocks.begin(model.begin)
-    found = climb(model, blocks, Found(model.start(labels[:0])), progress)
-    note = getattr(found.params, "note", "")
-    concluded = conclude(model, blocks, labels, found.params)
+    blocks.begin(fitted.begin)
+    found = climb(fitted.phases(shape), blocks, Found(fitted.start(shape)), progress)
+    concluded = conclude(fitted, blocks, labels, found.params)
     return Result(
         model=model,
         params=found.params,
@@ -94,46 +94,46 @@ def fit(
         votes=labels,
         codebook=codebook or Codebook.numbered(labels),
         seconds=time.perf_counter() - began,
-        notes=(note,) if note else (),
+        notes=model.notes(found.params),
     )
 
 
 @recycled.kept()
 def climb(
-    model: Model,
+    phases: Sequence[AnyPhase],
     engine: Engine,
     found: Found,
     progress: Progress | None = None,
     keep: Callable[[Found], None] | None = None,
 ) -> Found:
-    """Go on from where the loop was until it is done; `keep` is given each new place on the way."""
-    params, steps = found.params, list(found.steps)
+    """Go through the phases of a model, which is the last of them, from where the loop was; `keep`
+    is given each new place on the way."""
+    model: Any = phases[-1]
+    params, place, round, steps = found.params, found.phase, found.round, list(found.steps)
     while True:
-        stats = engine.sweep(model.sweep, params)
-        if params is not None and not rehearsing(params):
-            steps.append(model.progress(stats, params))
+        phase = phases[place]
+        stats = engine.sweep(phase.sweep, params)
+        step, round = phase.progress(stats, params), round + 1
+        if step is not None:
+            steps.append(step)
             if progress:
                 progress(steps, model)
-            converged = model.converged(steps)
-            if converged or len(steps) == model.max_iter:
-                return Found(params, stats, tuple(steps), converged)
-        params = model.estimate(stats, params)
+        converged = phase.converged(steps)
+        ended = converged or round == phase.max_iter
+        if ended and phase is model:
+            return Found(params, place, round, stats, tuple(steps), converged)
+        params = phase.estimate(stats, params)
+        if ended:
+            place, round = place + 1, 0
         if keep:
-            keep(Found(params, None, tuple(steps)))
-
-
-def rehearsing(params: Any) -> bool:
-    """Whether a model, or one that it is made of, is still finding out how to fit."""
-    if type(params) is tuple:
-        return any(map(rehearsing, params))
-    return getattr(params, "rehearsing", False)
+            keep(Found(params, place, round, steps=tuple(steps)))
 
 
 @dataclass(frozen=True, eq=False)
 class Conclude:
     """The last sweep, for the answers and not for the parameters; `keep` takes those of a block."""
 
-    model: Model
+    model: AnyModel
     keep: Keep
     min_confidence: float = 0.0
 
@@ -141,10 +141,9 @@ class Conclude:
         model = self.model
         posterior = model.posterior(block, params, state)
         answers = kernels.choose(posterior, model.ties, model.seed, block.first_task)
-        more = model.per_task(block, params, state) if hasattr(model, "per_task") else {}
-        self.keep(block, posterior, answers, more)
+        self.keep(block, posterior, answers, model.per_task(block, params, state))
         overview = Overview.of(posterior, answers, self.min_confidence)
-        learned = model.learned(block, params, state) if hasattr(model, "learned") else posterior
+        learned = model.learned(block, params, state, posterior)
         return state, Tally(block.agreement(learned), overview)
 
 
@@ -155,7 +154,7 @@ class Concluded(NamedTuple):
     per_task: dict[str, Floats]
 
 
-def conclude(model: Model, engine: Engine, labels: Labels, params: Any) -> Concluded:
+def conclude(model: AnyModel, engine: Engine, labels: Labels, params: Any) -> Concluded:
     """The posterior and the answers of all tasks, what else the model has to say of each, by name,
     and each worker's tally against the posterior."""
     posterior = np.empty((labels.n_tasks, labels.n_classes))

@@ -34,7 +34,7 @@ from quorate.io import Answers, find, read_answers, scan_tables, shown, write_ta
 from quorate.kernels import Codes, Floats
 from quorate.labels import BLOCK_SIZE, Codebook, Labels
 from quorate.model import Model, Step
-from quorate.models import Ordered, discounts, make, method_named
+from quorate.models import Auto, Ordered, discounts, make, method_named
 from quorate.named import classes_in_order, classes_with, in_codes
 from quorate.result import Fitted, Overview, answer_table, belief_table, only_sure
 from quorate.store import Sizes, Source, Store, StoredBlocks, StoredStates, fill, in_bytes
@@ -187,7 +187,7 @@ def _aggregate(
     notes: list[str] = []
     book, blocks = _coded(votes, asked, source, notes)
     model = make(method, **in_codes(options, book, notes))
-    _require_room(workforce, blocks, len(getattr(model, "members", (model,))))
+    _require_room(workforce, blocks, len(model.members) if isinstance(model, Auto) else 1)
     per_worker: dict[str, Sequence[Any]] = {}
     if discounts(asked.discount, method):
         from quorate.correlated import group_column, groups_among, vote_weights  # slow to import
@@ -214,7 +214,6 @@ def _aggregate(
         room = 0.0
     if blocks.n_workers * BYTES > room:
         notes.append(AS_GIVEN)
-    note = getattr(found.params, "note", "")
     return LargeResult(
         model=model,
         params=found.params,
@@ -227,7 +226,7 @@ def _aggregate(
         seconds=time.perf_counter() - began,
         method=method,
         read=votes.report,
-        notes=(*notes, note) if note else tuple(notes),
+        notes=(*notes, *model.notes(found.params)),
         min_confidence=asked.min_confidence,
         per_worker=per_worker,
         places=places,
@@ -271,7 +270,7 @@ def _with_rate(stage: Stage, n_votes: int) -> Progress:
     """Iterations, and how many votes a second they go through."""
     times = [time.perf_counter()]
 
-    def progress(steps: Sequence[Step], model: Model) -> None:
+    def progress(steps: Sequence[Step], model: Model[Any, Any, Any]) -> None:
         times.append(time.perf_counter())
         rate = n_votes / (times[-1] - times[-2]) / 1e6
         what = f"iteration {len(steps)} of at most {model.max_iter}"
@@ -393,9 +392,10 @@ def _fitted(
         if known == key:
             states.sweeps = sweeps
             notes.append(f"It went on from iteration {len(found.steps)}.")
-            return climb(model, engine, found, progress, keep)
+            return climb(model.phases(blocks.shape), engine, found, progress, keep)
     engine.begin(model.begin)
-    return climb(model, engine, Found(model.start(blocks.shape)), progress, keep)
+    start = Found(model.start(blocks.shape))
+    return climb(model.phases(blocks.shape), engine, start, progress, keep)
 
 
 def _emptied(place: Path) -> None:

@@ -13,10 +13,11 @@ from quorate.errors import DataError, UsageError
 from quorate.io import complete_rows, find, listed, match, read_table, shown
 from quorate.kernels import Floats
 from quorate.labels import Codebook
-from quorate.model import STARTS
+from quorate.models.moments import Spectral
 from quorate.result import Result, load
 
 RESULT_SUFFIX = ".quorate"
+WORDS = ("vote", "spectral")  # that `init` can be
 
 
 def classes_with(known: pl.Series, names: pl.Series) -> pl.Series:
@@ -80,7 +81,7 @@ def in_codes(options: Mapping[str, Any], book: Codebook, notes: list[str]) -> di
         coded["prior"] = _shares(coded["prior"], book)
     for option, value in (("init", "probability"), ("worker_prior", "count")):
         given = coded.get(option)
-        by_name = option == "init" and isinstance(given, str) and given in ("vote", *STARTS)
+        by_name = option == "init" and (isinstance(given, Spectral) or str(given) in WORDS)
         if given is not None and not by_name:
             coded[option] = _matrices(option, value, given, book, notes)
     return coded

@@ -32,10 +32,10 @@ from quorate.io import (
 )
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
-from quorate.model import Model, Off, Step, dense
+from quorate.model import Calibration, Model, Step, dense, restored
 from quorate.models import MODELS
 
-FORMAT = 1
+FORMAT = 2
 NEAR_TIE = 0.1  # the lead of the best class over the second
 
 
@@ -70,21 +70,21 @@ class ExpectedError(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, overview: Overview, off_by: Off) -> ExpectedError:
+    def of(cls, overview: Overview, calibration: Calibration) -> ExpectedError:
         """What the confidences say, as far as such confidences are to be trusted: their log-odds
         are off by so much, and the tasks are a sample.
 
         Examples:
             >>> overview = Overview(1000, np.array([600.0, 400.0]), 900.0, 0)
-            >>> [round(share, 2) for share in ExpectedError.of(overview, Off(0.0, 0.5))]
+            >>> [round(share, 2) for share in ExpectedError.of(overview, Calibration(0.0, 0.5))]
             [0.1, 0.05, 0.21]
         """
         tasks = max(overview.tasks, 1)
         said = np.clip(1 - overview.confidence / tasks, 1e-9, 1 - 1e-9)
         share = (said * tasks + 0.5) / (tasks + 1)
-        half = 1.644854 * np.sqrt(off_by.around**2 + 1 / ((tasks + 1) * share * (1 - share)))
+        half = 1.644854 * np.sqrt(calibration.spread**2 + 1 / ((tasks + 1) * share * (1 - share)))
         odds = np.array([said, share, share]) / (1 - np.array([said, share, share]))
-        odds *= np.exp(off_by.too_low + half * np.array([0, -1, 1]))
+        odds *= np.exp(calibration.bias + half * np.array([0, -1, 1]))
         error, low, high = (odds / (1 + odds)).tolist()
         return cls(error, min(low, error), max(high, error))
 
@@ -94,7 +94,7 @@ class Fitted:
     """What was learned of the workers, and how; ``tally[worker]`` is the expected number of right
     and wrong labels, in the order of ``workers``."""
 
-    model: Model
+    model: Model[Any, Any, Any]
     params: Any
     stats: Any
     steps: tuple[Step, ...]
@@ -120,9 +120,8 @@ class Fitted:
         """How many answers are likely to be wrong, with a 90 % interval, by the confidences and by
         how far such a method's were off on public sets. An error that the whole crowd shares does
         not show in its votes, and is not in here."""
-        off_by = getattr(getattr(self.model, "model", self.model), "off_by", Off())
         overview: Overview = self.overview  # type: ignore[attr-defined]
-        return ExpectedError.of(overview, off_by)
+        return ExpectedError.of(overview, self.model.calibration)
 
     @property
     def workers(self) -> Any:
@@ -526,8 +525,8 @@ def _read(archive: zipfile.ZipFile) -> Result:
     model = get(about["model"])
     return Result(
         model=model,
-        params=_as(model.params_type, get(about["params"])),
-        stats=_as(model.stats_type, get(about["stats"])),
+        params=restored(model.params_type, get(about["params"])),
+        stats=restored(model.stats_type, get(about["stats"])),
         steps=tuple(Step(**step) for step in about["steps"]),
         converged=about["converged"],
         codebook=Codebook(names("tasks"), names("workers"), names("classes"), features),
@@ -538,14 +537,7 @@ def _read(archive: zipfile.ZipFile) -> Result:
         per_worker=about.get("per_worker", {}),
         min_confidence=about.get("min_confidence", 0.0),
         per_task=get(about["per_task"]),
-        found_spread=_as(Spread, get(about["spread"])) if about.get("spread") else None,
+        found_spread=restored(Spread, get(about["spread"])) if about.get("spread") else None,
         found_confusion=get(about.get("confusion")),
         **get(about["answers"]),
     )
-
-
-def _as(kind: Any, value: Any) -> Any:
-    """A tuple with names, or, of a model that is made of models, a tuple of such."""
-    if isinstance(value, dict):
-        return kind(**value)
-    return tuple(_as(kind, part) for part in value)

@@ -16,7 +16,7 @@ import numpy as np
 from quorate import kernels, metrics
 from quorate.bench.experiment import Cell, Claim, Plan, Report, Table
 from quorate.bench.judging import fitted, known, percent_wrong
-from quorate.model import Off
+from quorate.model import Calibration
 from quorate.result import ExpectedError, Overview
 
 POOL = ("majority", "dawid-skene", "fast-dawid-skene", "ibcc", "mace", "iwmv")
@@ -128,7 +128,7 @@ def _left_out(cells: Mapping[str, Any]) -> Table:
         mixture, temperature = _best_mixture(others), _best_temperature(others)
         with_vote = _best_mixture(others, "majority")
         overview = Overview(cell["tasks"], np.empty(0), cell["confidence"], 0)
-        expected = ExpectedError.of(overview, Off(0.0, _off_by(others)))
+        expected = ExpectedError.of(overview, Calibration(0.0, _off_by(others)))
         rows.append(
             {
                 "left out": name,

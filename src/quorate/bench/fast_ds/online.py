@@ -15,7 +15,7 @@ from quorate.bench.experiment import Cell, Claim, Plan, Report, Table, compared
 from quorate.bench.fast_ds.contest import EM as AS_IN_THE_PAPER
 from quorate.bench.fast_ds.contest import prepared, shuffled_ranks
 from quorate.bench.judging import chosen_tasks, fitted, subset
-from quorate.model import EM
+from quorate.models.em import EM
 from quorate.online.state import State
 
 INITIAL = 0.25
@@ -63,7 +63,7 @@ def online(plan: Plan, method: str, annotators: int, trial: int) -> dict[str, fl
     state.grow(n_first, labels.n_workers)
     task = np.repeat(np.arange(n_first, dtype=np.int32), np.diff(began.labels.indptr))
     state.ballots.extend(task, began.labels.worker, began.labels.label)
-    state.believe_all(start.posterior, start.params.hard)
+    state.believe_all(start.posterior, start.params.state.hard)
     for i, task_code in enumerate(order[n_first:].tolist(), start=n_first):
         said = slice(labels.indptr[task_code], labels.indptr[task_code + 1])
         new = list(zip(labels.worker[said].tolist(), labels.label[said].tolist(), strict=True))
