@@ -19,8 +19,9 @@ from quorate.engines.threads import Threads
 from quorate.heldout import weigh_features
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
-from quorate.model import EM, Off
+from quorate.model import Calibration
 from quorate.models import METHODS, EigenRatio, NaiveBayes, Ordered, make
+from quorate.models.em import EM
 from quorate.online.state import State
 from quorate.result import Result
 from quorate.trust import ExpectedError
@@ -72,7 +73,7 @@ def expected_error(n_tasks: int, confidence: float, off_by: float) -> list[float
     """The expected error rate and its interval, given the sum of confidences and by how far the
     log-odds may be off."""
     overview = Overview(n_tasks, np.empty(0), confidence, 0)
-    return list(ExpectedError.of(overview, Off(0.0, off_by)))
+    return list(ExpectedError.of(overview, Calibration(0.0, off_by)))
 
 
 def mixture_weights(auto: Result) -> dict[str, float]:
@@ -126,7 +127,7 @@ class Arrivals:
         self._state.grow(first.n_tasks, first.n_workers)
         task = np.repeat(np.arange(first.n_tasks, dtype=np.int32), np.diff(first.indptr))
         self._state.ballots.extend(task, first.worker, first.label)
-        self._state.believe_all(start.posterior, start.params.hard)
+        self._state.believe_all(start.posterior, start.params.state.hard)
 
     def answer(self, votes: Sequence[tuple[int, int]]) -> int:
         """The answer that a new task with these (worker, label) pairs gets at once."""

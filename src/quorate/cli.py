@@ -16,7 +16,8 @@ from quorate.errors import QuorateError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from quorate.model import Model, Step
+    from quorate.model import AnyModel as Model
+    from quorate.model import Step
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

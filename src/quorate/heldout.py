@@ -14,7 +14,7 @@ from quorate.engines.threads import Threads
 from quorate.fitting import Fit, Request, run
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Model
+from quorate.model import AnyModel
 from quorate.models.naive_bayes import AUTO, NaiveBayes
 from quorate.votes.blocks import Blocks, MemoryBlocks
 
@@ -47,7 +47,7 @@ def weigh_features(
     return _weighed(model, MemoryBlocks(labels), engine or Threads())
 
 
-def with_feature_weight(model: Model, blocks: Blocks, engine: Engine) -> tuple[Model, list[str]]:
+def with_feature_weight(model: AnyModel, blocks: Blocks, engine: Engine) -> tuple[AnyModel, list[str]]:
     """The model, with a weight for the features if it is to be found; and a note on that."""
     if not isinstance(model, NaiveBayes) or model.feature_weight != AUTO:
         return model, []

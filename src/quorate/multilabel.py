@@ -160,7 +160,8 @@ class Multilabel(Result):
             frame.select(pl.lit(option).alias("option"), pl.all())
             for option, frame in frames.items()
         ]
-        return pl.concat(named)
+        together: pl.DataFrame = pl.concat(named)
+        return together
 
     def _label_frame(self, tasks: pl.Series, part: Part) -> pl.DataFrame:
         """A row for each option that is right, and one without a label for a task that has none;

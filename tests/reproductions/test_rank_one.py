@@ -11,9 +11,6 @@ from tests.reproductions.conftest import QuickRun
 
 from quorate import Labels
 from quorate.labels import Codebook
-<<<<<<< HEAD:tests/test_bench_rank_one.py
-from quorate.simulation.assignment import teams_of
-=======
 from quorate.simulation.assignment import teams_of
 from reproductions import rank_one
 from reproductions.experiment import Plan, Report
@@ -22,7 +19,6 @@ from reproductions.rank_one.contestants import METHODS, mean_and_error
 from reproductions.rank_one.table import DATA_SETS, best_of_two
 from reproductions.rank_one.teams import GRAPHS, crowd_on
 from reproductions.scoring import Known, known
->>>>>>> repro:tests/reproductions/test_rank_one.py
 
 EVERY_SET = frozenset(DATA_SETS)
 

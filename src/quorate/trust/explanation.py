@@ -22,7 +22,7 @@ from quorate import kernels
 from quorate.errors import require_probability
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
-from quorate.model import Model
+from quorate.model import AnyModel
 from quorate.votes.sources import Kind
 
 DECIBANS = 10 / np.log(10)  # in a natural logarithm
@@ -139,7 +139,7 @@ class Context:
     """What a task is explained by: the model with parameters whose last worker is the crowd's
     average, the names, the table of workers, and what the model makes of any labels."""
 
-    model: Model[Any, Any, Any]
+    model: AnyModel
     params: Any
     book: Codebook
     workers: pl.DataFrame
@@ -186,8 +186,6 @@ def _notes(case: Case, shares: Shares | None, evidence: Evidence | None) -> Iter
 
 def _shares(model: Any, params: Any, case: Case) -> Shares | None:
     """What a model that adds up evidence says of every vote alone, were it for any label."""
-    if not hasattr(model, "log_joint"):
-        return None
     votes, k = case.votes, case.votes.n_classes
     everyone = np.append(votes.worker, np.int32(votes.n_workers - 1))
     counts = np.append(_weight(votes), 1.0)
@@ -196,6 +194,8 @@ def _shares(model: Any, params: Any, case: Case) -> Shares | None:
     ]
     single = _labels_of(votes, [*alone, ([], [], [])])
     joint = model.log_joint(single, params, **case.of_task)
+    if joint is None:
+        return None
     prior = joint[-1]
     said = (joint[:-1] - prior).reshape(len(everyone), k, k)
     shares = Shares(prior, said[:-1], said[-1], None)

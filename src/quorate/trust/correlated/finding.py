@@ -23,6 +23,7 @@ from quorate.fitting import Fit, fit_labels
 from quorate.kernels import Floats
 from quorate.labels import Labels, joined
 from quorate.models import DawidSkene
+from quorate.models.dirichlet import shrunk_to_crowd
 from quorate.trust.correlated.agreement import alike, first_groups, meet, tight
 from quorate.trust.correlated.copying import Meetings, suspects_among
 from quorate.trust.correlated.groups import (
@@ -101,7 +102,7 @@ def _some_tasks(blocks: Blocks, seed: int) -> Labels:
     parts = []
     for block in some:
         task = np.arange(block.first_task, block.first_task + block.n_tasks)
-        parts.append(block.only_tasks(kernels.task_lots(task, 1, seed)[:, 0] < share))
+        parts.append(block.only_tasks(kernels.hashed_uniform(task, 1, seed)[:, 0] < share))
     return joined(parts)
 
 
@@ -141,5 +142,5 @@ def _confusion(labels: Labels, result: Fit) -> Floats:
     """``[worker, truth, label]``, drawn towards the crowd's, without zeros: what a worker with few
     labels is like is mostly not known. A worker is known by all labels, whatever they weigh."""
     shape = (labels.n_workers, labels.n_classes, labels.n_classes)
-    by_label = kernels.drawn_to_crowd(labels.counts(result.posterior))
+    by_label = shrunk_to_crowd(labels.counts(result.posterior))
     return by_label.reshape(shape).transpose(0, 2, 1)

@@ -15,32 +15,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from quorate import kernels
-from quorate.errors import require_choice, require_number
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Off, Step, Ties, dense
+from quorate.model import AnyPhase, Calibration, Method, Model, Phase, Step, Ties, by_worker, dense
+from quorate.options import option
 
 TIED = 1e-9  # votes that differ by less are tied, and teach nothing
 
 
+@by_worker("weight", "best")
 class Params(NamedTuple):
-    """``weight`` is tried; ``best`` are the weights of the least ``loss`` so far."""
+    """``weight[worker]`` is tried; ``best[worker]`` are the weights of the least loss so far."""
 
     weight: Floats
     best: Floats
     loss: float
     prior: Floats
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("weight", "best")
 
-
+@by_worker("slopes")
 class Stats(NamedTuple):
     """``slopes[worker]``: the hinges' pull on the weight, and the curvature of their bound."""
 
@@ -48,68 +46,50 @@ class Stats(NamedTuple):
     hinges: float
     classes: Floats
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("slopes",)
-
 
 @dataclass(frozen=True, eq=False)
-class MaxMargin:
+class M3V(Model[Params, None, Stats]):
     """Weights of least length under which each answer leads by 1, as far as `cost` insists on it.
 
     The belief in a class is that of the paper's pseudo-likelihood: proportional to
     ``exp(-2 cost hinge)`` with the hinge there would be if that class were the answer. `objective`
     is minus the least loss so far: steps that would raise it are taken half as far.
 
-    Options:
-        cost: of a lead that is short by 1, the paper's c (for its margin of 1; with a margin of l,
-            c / l): little makes for weights that are small, and greatest for whoever did most.
-        rounding: so near to the margin the hinge is a parabola.
-        tol: stop when the loss changes by less, relatively.
-        max_iter: at most so many iterations.
-        ties: how `result.labels` breaks ties: ``"random"`` by seed, ``"first"`` or ``"shared"``.
-        seed: for ties broken at random.
-
     Examples:
         >>> import quorate
         >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
         >>> labels = quorate.Labels.from_codes(task, worker, label)
-        >>> quorate.fit(quorate.MaxMargin(), labels).params.weight.round(1)
+        >>> quorate.fit(quorate.M3V(), labels).params.weight.round(1)
         array([0.5, 0.5, 0. ])
     """
 
-    params_type: ClassVar[type[Params]] = Params
-    stats_type: ClassVar[type[Stats]] = Stats
-    off_by: ClassVar[Off] = Off(too_low=-0.7, around=1.3)  # shares of votes are no odds
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
+    calibration: ClassVar[Calibration] = Calibration(-0.7, 1.3)  # shares of votes are no odds
 
-    cost: float = 0.3
-    rounding: float = 0.1
-    tol: float = 1e-5
-    max_iter: int = 1000
-    ties: Ties = "random"
-    seed: int = 0
+    cost: float = option(
+        0.3,
+        "Cost of a lead that is short by 1, the paper's c (for its margin of 1; with a margin of"
+        " l, c / l): little makes for weights that are small, and greatest for whoever did most.",
+        above=0,
+    )
+    rounding: float = option(
+        0.1, "Half-width of the parabola that rounds the hinge off.", at_least=1e-6
+    )
+    tol: float = option(1e-5, "Stop when the loss changes by less, relatively.", at_least=0)
+    max_iter: int = option(1000, "Maximum number of iterations.", at_least=1)
+    ties: Ties = option("random", "How ties are broken: first, random by seed, or shared.")
+    seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
 
-    def __post_init__(self) -> None:
-        require_number("cost", self.cost, at_least=np.nextafter(0, 1))
-        require_number("rounding", self.rounding, at_least=1e-6)
-        require_number("tol", self.tol, at_least=0)
-        require_number("max_iter", self.max_iter, at_least=1)
-        require_choice("ties", self.ties, ("first", "random", "shared"))
-        require_number("seed", self.seed, at_least=0)
+    def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
+        return (FromVote(self), self)
 
-    def start(self, labels: Labels) -> None:
-        return None
+    def sweep(self, block: Labels, params: Params, local: None) -> tuple[None, Stats]:
+        leader, pull, lead = _leads(block, block.weighted_votes(params.weight))
+        return None, self.count(block, leader, pull, 1 - lead)
 
-    def begin(self, block: Labels) -> None:
-        return None
-
-    def sweep(self, block: Labels, params: Params | None, local: None) -> tuple[None, Stats]:
-        if params is None:  # no weights yet: answers of the plain vote, which lead by nothing
-            leader, pull, _ = _leads(block, block.weighted_votes(np.ones(block.n_workers)))
-            short = np.ones(block.n_tasks)
-        else:
-            leader, pull, lead = _leads(block, block.weighted_votes(params.weight))
-            short = 1 - lead
+    def count(self, block: Labels, leader: Floats, pull: Floats, short: Floats) -> Stats:
+        """The statistics of tasks whose leads are short of the margin by `short`."""
         curvature = self.cost / (2 * np.maximum(np.abs(short), self.rounding))
         slope = self.cost / 2 + curvature * short
         pulled = kernels.belief_in_labels(block.indptr, block.label, pull)
@@ -119,19 +99,15 @@ class MaxMargin:
             [slope[of_task] * pulled, (curvature * size)[of_task] * np.abs(pulled)], 1
         )
         hinges = float(self._hinge(short).sum(where=block.heard))
-        return None, Stats(block.crowd.scatter(slopes), hinges, block.class_sums(leader))
+        return Stats(block.crowd.scatter(slopes), hinges, block.class_sums(leader))
 
-    def estimate(self, stats: Stats, params: Params | None) -> Params:
+    def estimate(self, stats: Stats, params: Params) -> Params:
+        loss = self._loss(stats, params.weight)
+        if loss > params.loss:
+            return params._replace(weight=(params.weight + params.best) / 2)
         pull, curvature = dense(stats.slopes).T
-        if params is None:
-            n_classes = len(stats.classes)
-            weight, prior = np.zeros(len(pull)), np.full(n_classes, 1 / n_classes)
-        else:
-            weight, prior = params.weight, params.prior
-        loss = self._loss(stats, weight)
-        if params is not None and loss > params.loss:
-            return params._replace(weight=(weight + params.best) / 2)
-        return Params(weight - (weight - pull) / (1 + curvature), weight, loss, prior)
+        weight = params.weight - (params.weight - pull) / (1 + curvature)
+        return params._replace(weight=weight, best=params.weight, loss=loss)
 
     def progress(self, stats: Stats, params: Params) -> Step:
         loss = self._loss(stats, params.weight)
@@ -148,19 +124,10 @@ class MaxMargin:
             chosen = np.arange(block.n_tasks), scores.argmax(axis=1)
             ahead[chosen] = np.partition(scores, -2, axis=1)[:, -2]
         belief, _ = kernels.normalise(-2 * self.cost * self._hinge(1 + ahead - scores))
-        if block.gold is not None:
-            known = block.gold >= 0
-            belief[known] = np.eye(block.n_classes)[block.gold[known]]
-        return belief
+        return block.with_known(belief)
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
         return params._replace(weight=np.append(params.weight, params.weight.mean()))
-
-    def confusion(self, params: Params) -> None:
-        return None
-
-    def history(self, stats: Stats, params: Params) -> None:
-        return None
 
     def _loss(self, stats: Stats, weight: Floats) -> float:
         return float(weight @ weight) / 2 + self.cost * stats.hinges
@@ -169,6 +136,23 @@ class MaxMargin:
         """What a lead lacks to the margin, and a parabola near to it."""
         near = (short + self.rounding) ** 2 / (4 * self.rounding)
         return np.where(np.abs(short) < self.rounding, near, np.maximum(short, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class FromVote(Phase[Any, None, Stats]):
+    """The first step, from no weights at all: answers of the plain vote, which lead by nothing."""
+
+    model: M3V
+
+    def sweep(self, block: Labels, params: None, local: None) -> tuple[None, Stats]:
+        leader, pull, _ = _leads(block, block.weighted_votes(np.ones(block.n_workers)))
+        return None, self.model.count(block, leader, pull, short=np.ones(block.n_tasks))
+
+    def estimate(self, stats: Stats, params: None) -> Params:
+        n_classes = len(stats.classes)
+        nothing = np.zeros(len(dense(stats.slopes)))
+        before = Params(nothing, nothing, np.inf, np.full(n_classes, 1 / n_classes))
+        return self.model.estimate(stats, before)
 
 
 def _leads(block: Labels, scores: Floats) -> tuple[Floats, Floats, Floats]:
@@ -195,3 +179,13 @@ def _top(scores: Floats) -> tuple[Floats, Floats]:
     highest = kernels.row_max(scores)
     near = scores >= highest[:, None] - TIED
     return near / near.sum(axis=1, keepdims=True), highest
+
+
+METHODS = (
+    Method(
+        "m3v",
+        M3V,
+        "Weights under which the answers win by a margin.",
+        "Tian and Zhu, Max-Margin Majority Voting for Learning from Crowds (2015)",
+    ),
+)

@@ -1,36 +1,28 @@
-"""Ghosh-SVD: between two classes, the sign of the votes' leading singular vector.
+"""Votes between two classes in which each worker's weight comes from eigenvectors.
 
-A. Ghosh, S. Kale and P. McAfee, "Who Moderates the Moderators? Crowdsourcing Abuse Detection in
-User-Generated Content" (EC 2011). With ``A[task, worker]`` +1 for a vote for the second class, -1
-for the first and 0 for none, A has rank one but for noise when each worker is right with one
-probability: a column of truths times a row of skills. The paper's A is full; where votes are
-missing, a worker weighs more the more the worker voted.
-
-The singular vector of the tasks is ``A @ v``, with v the leading eigenvector of ``A.T @ A``, which
-is sparse, for only workers who share a task meet in it, and a sum over tasks.
-
-Workers who are not joined by any chain of shared tasks are problems of their own, and each of these
-components has its own vector. Its sign is that which makes the crowd better than chance: the
-workers' entries add up to more than zero, which is to say that answers agree with the vote.
+What the methods share: `ghosh_svd.py`, `eigen_ratio.py` and `centred_svd.py` say which moments of
+the votes to gather, and which of their eigenvectors weigh the workers.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from quorate import kernels
-from quorate.errors import UsageError, require_choice, require_number
+from quorate.errors import UsageError
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Step, Ties
+from quorate.model import AnyPhase, Model, Phase, Step, Ties
+from quorate.options import option
 
-SMALL = 64  # below so many workers a dense matrix is quicker than iterating
+SMALL = 64  # workers up to which a dense matrix is quicker than iterating
 NOTHING = 1e-10  # what counts as zero in a vector of length one
 
 
@@ -52,66 +44,44 @@ class Stats(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralVote(ABC):
+class SpectralVote(Model[Params, None, Stats]):
     """A vote between two classes in which each worker's weight comes from eigenvectors.
 
-    The first sweep gathers moments of the votes, the second the spread of the tasks' scores, and
-    the third the answers. A score's sign is the answer. For the belief, scores are taken for draws
-    from two bells of one width, as far above zero as below: see `sharpness_of`. A task whose
-    workers weigh nothing has its vote for a belief. Known answers are kept; they teach nothing
-    else.
-
-    Options:
-        ties: how a score of zero is decided: ``"random"`` by seed, or ``"first"``.
-        seed: for ties broken at random.
+    A score's sign is the answer. For the belief, scores are taken for draws from two bells of one
+    width, as far above zero as below: see `sharpness_of`. A task whose workers weigh nothing has
+    its vote for a belief. Known answers are kept; they teach nothing else.
     """
 
-    method: ClassVar[str]
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
     two_classes_only: ClassVar[bool] = True
-    params_type: ClassVar[type[Params]] = Params
-    stats_type: ClassVar[type[Stats]] = Stats
 
-    ties: Ties = "random"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        require_choice("ties", self.ties, ("first", "random", "shared"))
-        require_number("seed", self.seed, at_least=0)
+    ties: Ties = option("random", "How a score of zero is decided: first, or random by seed.")
+    seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
 
     @abstractmethod
-    def gather(self, block: Labels) -> NamedTuple:
-        """The moments of a block's votes."""
+    def gather(self, block: Labels) -> Any:
+        """The moments of a block's votes, a NamedTuple."""
 
     @abstractmethod
     def weigh(self, moments: Any) -> tuple[Floats, float]:
         """Each worker's weight, and the centre of the scores, from all votes' moments."""
 
-    @property
-    def max_iter(self) -> int:
-        return 2
+    def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
+        return (Gather(self), Sharpen(self), self)
 
-    def start(self, labels: Labels) -> None:
-        require_two_classes(self.method, labels)
+    def start(self, shape: Labels) -> None:
+        require_two_classes(self.name, shape)
 
-    def begin(self, block: Labels) -> None:
-        return None
-
-    def sweep(self, block: Labels, params: Params | None, local: None) -> tuple[None, Any]:
-        if params is None:
-            return None, self.gather(block)
+    def sweep(self, block: Labels, params: Params, local: None) -> tuple[None, Stats]:
         score = _score(block, params)[block.n_said > 0]
         return None, Stats(float(np.abs(score).sum()), float(np.square(score).sum()), len(score))
 
-    def estimate(self, stats: Any, params: Params | None) -> Params:
-        if params is None:
-            return Params(*self.weigh(stats))
+    def estimate(self, stats: Stats, params: Params) -> Params:
         return params._replace(sharpness=sharpness_of(stats.size, stats.square, stats.tasks))
 
     def progress(self, stats: Stats, params: Params) -> Step:
         return Step(stats.square, None)
-
-    def converged(self, steps: Sequence[Step]) -> bool:
-        return len(steps) == self.max_iter
 
     def posterior(self, block: Labels, params: Params, local: None) -> Floats:
         weightless = block.task_sums(np.abs(params.weight)) == 0
@@ -126,40 +96,31 @@ class SpectralVote(ABC):
     def newcomer(self, stats: Stats, params: Params) -> Params:
         return params._replace(weight=np.append(params.weight, params.weight.mean()))
 
-    def confusion(self, params: Params) -> Floats | None:
-        return None
 
-    def history(self, stats: Stats, params: Params) -> None:
-        return None
+@dataclass(frozen=True, eq=False)
+class Gather(Phase[Any, None, Any]):
+    """The moments of the votes give the workers' weights."""
 
+    model: SpectralVote
 
-class Gram(NamedTuple):
-    """``A.T @ A``: for each two workers, on how many tasks they agree less those they do not."""
+    def sweep(self, block: Labels, params: None, local: None) -> tuple[None, Any]:
+        return None, self.model.gather(block)
 
-    gram: csr_array
+    def estimate(self, stats: Any, params: None) -> Params:
+        return Params(*self.model.weigh(stats))
 
 
 @dataclass(frozen=True, eq=False)
-class GhoshSVD(SpectralVote):
-    """The sign of the leading singular vector of tasks by workers; `objective` is the sum of the
-    components' squared singular values.
+class Sharpen(Phase[Params, None, Stats]):
+    """The spread of the tasks' scores tells what turns them into log-odds."""
 
-    Examples:
-        >>> import quorate
-        >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
-        >>> labels = quorate.Labels.from_codes(task, worker, label)
-        >>> quorate.fit(quorate.GhoshSVD(), labels).answers
-        array([0, 1], dtype=int32)
-    """
+    model: SpectralVote
 
-    method = "ghosh-svd"
+    def sweep(self, block: Labels, params: Params, local: None) -> tuple[None, Stats]:
+        return self.model.sweep(block, params, local)
 
-    def gather(self, block: Labels) -> Gram:
-        votes = vote_matrix(block, signs(block))
-        return Gram(votes.T @ votes)
-
-    def weigh(self, moments: Gram) -> tuple[Floats, float]:
-        return leading_eigenvectors(moments.gram, moments.gram)[1], 0.0
+    def estimate(self, stats: Stats, params: Params) -> Params:
+        return self.model.estimate(stats, params)
 
 
 def require_two_classes(method: str, labels: Labels) -> None:
@@ -199,7 +160,7 @@ def sharpness_of(size: float, square: float, tasks: int) -> float:
     return float(2 * distance / max(1 - distance**2, 1 / tasks) / root_mean_square)
 
 
-def belief_from(block: Labels, log_odds: Floats, unknown: Any) -> Floats:
+def belief_from(block: Labels, log_odds: Floats, unknown: NDArray[np.bool_]) -> Floats:
     """``[task, class]`` from the log-odds of the second class; the vote for what is unknown."""
     belief = block.vote_shares()  # with known answers in their place
     if block.n_classes == 2:

@@ -10,87 +10,77 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from quorate import kernels
-from quorate.errors import require_choice, require_number
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Step, Ties, dense
+from quorate.model import AnyPhase, Method, Model, Phase, Step, Ties, by_worker, dense
 from quorate.models.one_coin import one_coin_confusion
+from quorate.options import option
 
 
+@by_worker("accuracy")
 class Params(NamedTuple):
+    """``accuracy[worker]``; the classes are taken to be even."""
+
     accuracy: Floats
     prior: Floats
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("accuracy",)
 
-
+@by_worker("counts")
 class Stats(NamedTuple):
-    """``counts[worker]``: labels that agree with the answers, and labels that do not."""
+    """``counts[worker]``: labels that agree with the answers, and labels that do not; the answers'
+    sum for each class, and how many answers changed."""
 
     counts: Floats | Rows
     classes: Floats
     changed: int = 0
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("counts",)
-
 
 @dataclass(frozen=True, eq=False)
-class WeightedVote:
-    """Vote, count how often each worker agrees with the answers, weigh the votes by that, again.
+class IWMV(Model[Params, Floats, Stats]):
+    """Vote, count how often each worker agrees with the answers, weight the votes by that, again.
 
     The belief is the softmax of the weighted votes times k / (k - 1), which to first order around
     chance is that of one-coin workers. `objective` is the sum over labels of their worker's squared
     weight: answers that agree with the weights of the last raise it, so it never falls.
 
-    Options:
-        ties: how tied answers count: ``"shared"`` evenly between the tied classes, ``"first"``, or
-            ``"random"`` by seed.
-        max_iter: at most so many iterations.
-        seed: for ties broken at random.
-
     Examples:
         >>> import quorate
         >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
         >>> labels = quorate.Labels.from_codes(task, worker, label)
-        >>> quorate.fit(quorate.WeightedVote(), labels).params.accuracy
+        >>> quorate.fit(quorate.IWMV(), labels).params.accuracy
         array([1. , 1. , 0.5])
     """
 
-    params_type: ClassVar[type[Params]] = Params
-    stats_type: ClassVar[type[Stats]] = Stats
-    weighs_votes: ClassVar[bool] = True
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
+    takes_weights: ClassVar[bool] = True
 
-    ties: Ties = "shared"
-    max_iter: int = 200
-    seed: int = 0
+    ties: Ties = option(
+        "shared",
+        "How tied answers count: shared evenly between the tied classes, first, or random by seed.",
+    )
+    max_iter: int = option(200, "Maximum number of iterations.", at_least=1)
+    seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
 
-    def __post_init__(self) -> None:
-        require_choice("ties", self.ties, ("shared", "first", "random"))
-        require_number("max_iter", self.max_iter, at_least=1)
-        require_number("seed", self.seed, at_least=0)
-
-    def start(self, labels: Labels) -> None:
-        return None
+    def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
+        return (FromVote(self), self)
 
     def begin(self, block: Labels) -> Floats:
         """The answers of the plain vote."""
         return self._answers(block, block.vote_shares())
 
-    def sweep(self, block: Labels, params: Params | None, local: Floats) -> tuple[Floats, Stats]:
-        if params is None:
-            return local, self._count(block, local)
+    def sweep(self, block: Labels, params: Params, local: Floats) -> tuple[Floats, Stats]:
         answers = self._answers(block, self._believe(block, params))
         changed = int((block.heard & np.any(answers != local, axis=1)).sum())
-        return answers, self._count(block, answers)._replace(changed=changed)
+        return answers, self.count(block, answers)._replace(changed=changed)
+
+    def count(self, block: Labels, answers: Floats) -> Stats:
+        return Stats(block.weighed_agreement(answers), block.class_sums(answers))
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
         counts = dense(stats.counts).copy()
@@ -118,9 +108,6 @@ class WeightedVote:
     def confusion(self, params: Params) -> Floats:
         return one_coin_confusion(params.accuracy, len(params.prior))
 
-    def history(self, stats: Stats, params: Params) -> None:
-        return None
-
     def log_joint(self, block: Labels, params: Params) -> Floats:
         """What the votes add up to, for each task and class."""
         n_classes = block.n_classes
@@ -129,19 +116,37 @@ class WeightedVote:
 
     def _believe(self, block: Labels, params: Params) -> Floats:
         belief, _ = kernels.normalise(self.log_joint(block, params))
-        if block.gold is not None:
-            known = block.gold >= 0
-            belief[known] = np.eye(block.n_classes)[block.gold[known]]
-        return belief
+        return block.with_known(belief)
 
     def _answers(self, block: Labels, belief: Floats) -> Floats:
         return kernels.harden(belief, self.ties, self.seed, block.first_task)
 
-    def _count(self, block: Labels, answers: Floats) -> Stats:
-        return Stats(block.weighed_agreement(answers), block.class_sums(answers))
+
+@dataclass(frozen=True, eq=False)
+class FromVote(Phase[Any, Floats, Stats]):
+    """The first accuracies: how often each worker agrees with the answers of the plain vote."""
+
+    model: IWMV
+
+    def sweep(self, block: Labels, params: None, local: Floats) -> tuple[Floats, Stats]:
+        return local, self.model.count(block, local)
+
+    def estimate(self, stats: Stats, params: None) -> Params:
+        return self.model.estimate(stats, params)
 
 
 def _accuracy(counts: Floats) -> Floats:
     total = counts.sum(axis=1)
     accuracy: Floats = counts[:, 0] / np.where(total > 0, total, 1)
     return accuracy
+
+
+METHODS = (
+    Method(
+        "iwmv",
+        IWMV,
+        "Votes weighted by how often each worker agrees with the answers, again and again.",
+        "Li and Yu, Error Rate Bounds and Iterative Weighted Majority Voting for Crowdsourcing"
+        " (2014)",
+    ),
+)
