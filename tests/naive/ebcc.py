@@ -129,9 +129,8 @@ def enumerated(votes: Sequence[Vote], sizes: Sizes, priors: Priors) -> tuple[flo
     """The exact log evidence of the votes and the exact posterior ``[task, class]``, by all states
     that all tasks can be in, with the parameters integrated out."""
     states = list(product(range(sizes.classes), range(priors.subtypes)))
-    logs, everything = [], list(product(states, repeat=sizes.tasks))
-    for assigned in everything:
-        logs.append(_log_joint(votes, sizes, priors, assigned))
+    everything = list(product(states, repeat=sizes.tasks))
+    logs = [_log_joint(votes, sizes, priors, assigned) for assigned in everything]
     highest = max(logs)
     weights = np.exp(np.array(logs) - highest)
     posterior = np.zeros((sizes.tasks, sizes.classes))
