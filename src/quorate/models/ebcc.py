@@ -39,7 +39,8 @@ OWN_SUBTYPE = 0.7  # the probability that a task begins with in the subtype of i
 class Params(NamedTuple):
     """``row_counts[worker * n_classes + label, state]``, ``subtype_counts[class, subtype]`` and
     ``class_counts[class]`` are the posterior's pseudo-counts; ``log_rows`` and
-    ``log_states[state]`` the mean logarithms under it; ``divergence`` is how far it is from the prior."""
+    ``log_states[state]`` the mean logarithms under it; ``divergence`` is how far it is from the
+    prior."""
 
     log_rows: Floats
     log_states: Floats
