@@ -11,7 +11,7 @@ from tests.test_published_figures import gold_codes, votes_of
 import quorate
 from quorate import EigenRatio, GhoshSVD, Labels, RankOne, Result, fit, metrics
 from quorate.bench.rank_one.teams import crowd_on
-from quorate.model import Model
+from quorate.model import AnyModel as Model
 from quorate.models.rank_one import VARIANTS
 
 

@@ -92,7 +92,7 @@ def aggregate(
     `task_column`, `worker_column` and `label_column` say otherwise. A worker's repeated answers to
     a task all count, or only the first or last with `repeats`. Cells in `missing` are missing.
 
-    `method` is one that `quorate.methods()` names; by default ``"auto"``, which weights a few models
+    `method` is one that `quorate.methods()` names; by default ``"auto"``, which weights some models
     by how well they predict held-out votes. Answers whose confidence is below `min_confidence` are
     left out: the label is null.
 

@@ -15,7 +15,7 @@ from quorate.bench.experiment import Cell, Claim, Plan, Report, Table, compared
 from quorate.bench.fast_ds.contest import EM as AS_IN_THE_PAPER
 from quorate.bench.fast_ds.contest import prepared, shuffled_ranks
 from quorate.bench.judging import chosen_tasks, fitted, subset
-from quorate.models.em import EM
+from quorate.models import DawidSkene
 from quorate.online.state import State
 
 INITIAL = 0.25
@@ -58,7 +58,7 @@ def online(plan: Plan, method: str, annotators: int, trial: int) -> dict[str, fl
     answers = np.empty(labels.n_tasks, dtype=np.int32)
     answers[first] = start.answers
 
-    assert isinstance(start.model, EM)
+    assert isinstance(start.model, DawidSkene)
     state = State(start.model, labels.n_classes)
     state.grow(n_first, labels.n_workers)
     task = np.repeat(np.arange(n_first, dtype=np.int32), np.diff(began.labels.indptr))
