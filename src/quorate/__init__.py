@@ -66,7 +66,7 @@ _HOMES = {
     "GhoshSVD": "quorate.models",
     "GLAD": "quorate.models",
     "IBCC": "quorate.models",
-    "Independence": "quorate.correlated",
+    "Independence": "quorate.trust.correlated",
     "KOS": "quorate.models",
     "Labels": "quorate.labels",
     "LargeResult": "quorate.large",
