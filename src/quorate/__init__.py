@@ -3,160 +3,119 @@
 >>> import quorate
 >>> votes = [("t1", "ann", "yes"), ("t1", "bob", "yes"), ("t1", "eve", "no"), ("t2", "ann", "no"),
 ...          ("t2", "bob", "no"), ("t2", "eve", "no"), ("t3", "ann", "yes"), ("t3", "bob", "yes")]
->>> quorate.aggregate(votes, smoothing=0.1).labels["label"].to_list()
+>>> quorate.aggregate(votes).labels["label"].to_list()
 ['yes', 'no', 'yes']
 """
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate.aggregation import aggregate
-    from quorate.assignment import Assignment, next_tasks
-    from quorate.comparison import Comparison, compare
-    from quorate.trust.correlated import Independence, independence
-    from quorate.diagnosis import Diagnosis, diagnose
-    from quorate.errors import DataError, QuorateError, UsageError
-    from quorate.fitting import fit
-    from quorate.heldout import weigh_features
-    from quorate.votes import read_votes
-    from quorate.labels import Codebook, Labels
-    from quorate.large import LargeResult
-    from quorate.models import (
-        Auto,
-        DawidSkene,
-        EigenRatio,
-        GhoshSVD,
-        Glad,
-        Ibcc,
-        Kos,
-        Mace,
-        Majority,
-        MaxMargin,
-        NaiveBayes,
-        OneCoin,
-        Ordered,
-        RankOne,
-        WeightedVote,
-        methods,
-    )
-    from quorate.multilabel import Multilabel
-    from quorate.online import Online
-    from quorate.result import Result, load
-    from quorate.simulation import Crowd, simulate
+    from quorate.aggregation import aggregate as aggregate
+    from quorate.aggregation import fit as fit
+    from quorate.assignment import Assignment as Assignment
+    from quorate.assignment import assign as assign
+    from quorate.comparison import Comparison as Comparison
+    from quorate.comparison import compare as compare
+    from quorate.diagnosis import Diagnosis as Diagnosis
+    from quorate.diagnosis import diagnose as diagnose
+    from quorate.engines.disk import Disk as Disk
+    from quorate.engines.ray import Ray as Ray
+    from quorate.engines.threads import Threads as Threads
+    from quorate.errors import DataError as DataError
+    from quorate.errors import QuorateError as QuorateError
+    from quorate.errors import UsageError as UsageError
+    from quorate.heldout import weigh_features as weigh_features
+    from quorate.labels import Codebook as Codebook
+    from quorate.labels import Labels as Labels
+    from quorate.models import Auto as Auto
+    from quorate.models import DawidSkene as DawidSkene
+    from quorate.models import EigenRatio as EigenRatio
+    from quorate.models import GhoshSVD as GhoshSVD
+    from quorate.models import Glad as Glad
+    from quorate.models import Ibcc as Ibcc
+    from quorate.models import Kos as Kos
+    from quorate.models import Mace as Mace
+    from quorate.models import Majority as Majority
+    from quorate.models import MaxMargin as MaxMargin
+    from quorate.models import NaiveBayes as NaiveBayes
+    from quorate.models import OneCoin as OneCoin
+    from quorate.models import Ordered as Ordered
+    from quorate.models import RankOne as RankOne
+    from quorate.models import WeightedVote as WeightedVote
+    from quorate.models import methods as methods
+    from quorate.multilabel import Multilabel as Multilabel
+    from quorate.online import Online as Online
+    from quorate.result import Result as Result
+    from quorate.result import load as load
+    from quorate.simulation import Crowd as Crowd
+    from quorate.simulation import simulate as simulate
+    from quorate.trust.correlated import Independence as Independence
+    from quorate.trust.correlated import independence as independence
+    from quorate.trust.explanation import Explanation as Explanation
+    from quorate.votes import Votes as Votes
+    from quorate.votes import read_votes as read_votes
 
 __version__ = "0.1.0"
 
-# Where each name lives; imported when first used, so that `import quorate` costs nothing.
-_HOMES = {
-    "Assignment": "quorate.assign",
-    "aggregate": "quorate.aggregate",
-    "Codebook": "quorate.labels",
-    "Comparison": "quorate.compare",
-    "Crowd": "quorate.simulate",
-    "DataError": "quorate.errors",
-    "DawidSkene": "quorate.models",
-    "Diagnosis": "quorate.diagnose",
-    "EigenRatio": "quorate.models",
-    "GhoshSVD": "quorate.models",
-    "Glad": "quorate.models",
-    "Ibcc": "quorate.models",
-    "Independence": "quorate.trust.correlated",
-    "Kos": "quorate.models",
-    "Labels": "quorate.labels",
-    "LargeResult": "quorate.large",
-    "Mace": "quorate.models",
-    "Auto": "quorate.models",
-    "Majority": "quorate.models",
-    "MaxMargin": "quorate.models",
-    "Multilabel": "quorate.multilabel",
-    "NaiveBayes": "quorate.models",
-    "OneCoin": "quorate.models",
-    "Online": "quorate.online",
-    "Ordered": "quorate.models",
-    "QuorateError": "quorate.errors",
-    "RankOne": "quorate.models",
-    "Result": "quorate.result",
-    "UsageError": "quorate.errors",
-    "WeightedVote": "quorate.models",
-    "compare": "quorate.compare",
-    "diagnose": "quorate.diagnose",
-    "fit": "quorate.fit",
-    "independence": "quorate.trust.correlated",
-    "load": "quorate.result",
-    "methods": "quorate.models",
-    "next_tasks": "quorate.assign",
-    "read_votes": "quorate.votes",
-    "simulate": "quorate.simulate",
-    "weigh_features": "quorate.heldout",
+# Where public names live. A module is imported when one of its names is first used, so that
+# `import quorate` costs nothing.
+_NAMES = {
+    "quorate.aggregation": ("aggregate", "fit"),
+    "quorate.assignment": ("Assignment", "assign"),
+    "quorate.comparison": ("Comparison", "compare"),
+    "quorate.diagnosis": ("Diagnosis", "diagnose"),
+    "quorate.engines.disk": ("Disk",),
+    "quorate.engines.ray": ("Ray",),
+    "quorate.engines.threads": ("Threads",),
+    "quorate.errors": ("DataError", "QuorateError", "UsageError"),
+    "quorate.heldout": ("weigh_features",),
+    "quorate.labels": ("Codebook", "Labels"),
+    "quorate.models": (
+        "Auto",
+        "DawidSkene",
+        "EigenRatio",
+        "GhoshSVD",
+        "Glad",
+        "Ibcc",
+        "Kos",
+        "Mace",
+        "Majority",
+        "MaxMargin",
+        "NaiveBayes",
+        "OneCoin",
+        "Ordered",
+        "RankOne",
+        "WeightedVote",
+        "methods",
+    ),
+    "quorate.multilabel": ("Multilabel",),
+    "quorate.online": ("Online",),
+    "quorate.result": ("Result", "load"),
+    "quorate.simulation": ("Crowd", "simulate"),
+    "quorate.trust.correlated": ("Independence", "independence"),
+    "quorate.trust.explanation": ("Explanation",),
+    "quorate.votes": ("Votes", "read_votes"),
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = [
-    "Assignment",
-    "Auto",
-    "Codebook",
-    "Comparison",
-    "Crowd",
-    "DataError",
-    "DawidSkene",
-    "Diagnosis",
-    "EigenRatio",
-    "GhoshSVD",
-    "Glad",
-    "Ibcc",
-    "Independence",
-    "Kos",
-    "Labels",
-    "LargeResult",
-    "Mace",
-    "Majority",
-    "MaxMargin",
-    "Multilabel",
-    "NaiveBayes",
-    "OneCoin",
-    "Online",
-    "Ordered",
-    "QuorateError",
-    "RankOne",
-    "Result",
-    "UsageError",
-    "WeightedVote",
-    "__version__",
-    "aggregate",
-    "compare",
-    "diagnose",
-    "fit",
-    "independence",
-    "load",
-    "methods",
-    "next_tasks",
-    "read_votes",
-    "simulate",
-    "weigh_features",
-]
+__all__ = ["__version__", *_HOMES]
 
 
-class _Package(ModuleType):
-    """Imports each public name when it is first used. A function and the module it lives in may
-    share a name (`fit` in `fit.py`): on the package, the name is the function's."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module 'quorate' has no attribute {name!r}")
-        value = getattr(import_module(_HOMES[name]), name)
-        super().__setattr__(name, value)
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return __all__
+def __getattr__(name: str) -> Any:
+    """A public name, from where it lives; or a model that was added to `quorate.models`."""
+    home = _HOMES.get(name)
+    if home is None and name[:1].isupper():
+        models = import_module("quorate.models").MODELS
+        if name in models:
+            return models[name]
+    if home is None:
+        raise AttributeError(f"module 'quorate' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted(__all__)
