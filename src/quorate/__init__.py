@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from quorate.assignment import assign as assign
     from quorate.comparison import Comparison as Comparison
     from quorate.comparison import compare as compare
-    from quorate.diagnosis import Diagnosis as Diagnosis
-    from quorate.diagnosis import diagnose as diagnose
+    from quorate.diagnosis.diagnosis import Diagnosis as Diagnosis
+    from quorate.diagnosis.diagnosis import diagnose as diagnose
     from quorate.engines.disk import Disk as Disk
     from quorate.engines.ray import Ray as Ray
     from quorate.engines.threads import Threads as Threads
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from quorate.online import Online as Online
     from quorate.result import Result as Result
     from quorate.result import load as load
-    from quorate.simulation import Crowd as Crowd
-    from quorate.simulation import simulate as simulate
+    from quorate.simulation.crowd import Crowd as Crowd
+    from quorate.simulation.drawing import simulate as simulate
     from quorate.trust.correlated import Independence as Independence
     from quorate.trust.correlated import independence as independence
     from quorate.trust.explanation import Explanation as Explanation
@@ -66,7 +66,7 @@ _NAMES = {
     "quorate.aggregation": ("aggregate", "fit"),
     "quorate.assignment": ("Assignment", "assign"),
     "quorate.comparison": ("Comparison", "compare"),
-    "quorate.diagnosis": ("Diagnosis", "diagnose"),
+    "quorate.diagnosis.diagnosis": ("Diagnosis", "diagnose"),
     "quorate.engines.disk": ("Disk",),
     "quorate.engines.ray": ("Ray",),
     "quorate.engines.threads": ("Threads",),
@@ -94,7 +94,8 @@ _NAMES = {
     "quorate.multilabel": ("Multilabel",),
     "quorate.online": ("Online",),
     "quorate.result": ("Result", "load"),
-    "quorate.simulation": ("Crowd", "simulate"),
+    "quorate.simulation.crowd": ("Crowd",),
+    "quorate.simulation.drawing": ("simulate",),
     "quorate.trust.correlated": ("Independence", "independence"),
     "quorate.trust.explanation": ("Explanation",),
     "quorate.votes": ("Votes", "read_votes"),

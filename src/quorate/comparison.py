@@ -376,7 +376,8 @@ def _judge(
     read: Votes, answers: KnownAnswers | None, share: float, seed: int
 ) -> tuple[Judge, list[str]]:
     """What the methods are measured by; and notes."""
-    labels, engine, notes = read.labels, Threads(1), []
+    labels, engine = read.labels, Threads(1)
+    notes: list[str] = []
     gold = right = likelihood = None
     if answers is not None:
         gold, notes = _gold(read, answers)

@@ -24,6 +24,7 @@ from quorate.model import Model
 from quorate.models import named
 from quorate.result import Result
 from quorate.votes import Kind, Reading, Votes, find, read_votes, shown
+from quorate.votes.store import Progress
 
 POLICIES = ("gain", "forest", "entropy", "random")
 # A worker counts as the crowd's average until that many labels speak for themselves.
@@ -102,6 +103,7 @@ class Assigning(Reading, total=False):
     forest: Forest | None
     seed: int
     threads: int | None
+    progress: Progress | None
 
 
 def assign(
@@ -134,8 +136,8 @@ def assign(
 
     `method`, a name or a model with its options, says what is believed so far; ``"one-coin"`` has a
     beta prior on its accuracies, from chance upwards, so that few labels do not mislead it. `seed`
-    is for what is random, `threads` the number of threads, and the options of reading votes, such
-    as `task_column`, are as for `aggregate`.
+    is for what is random, `threads` the number of threads, `progress` is told what is under way,
+    and the options of reading votes, such as `task_column`, are as for `aggregate`.
 
     Examples:
         >>> votes = [("t1", "ann", 1), ("t1", "bob", 1), ("t2", "ann", 1), ("t2", "bob", 0),
@@ -152,7 +154,9 @@ def assign(
     read = read_votes(votes, **reading)
     if how.get("tasks") is not None:
         read = _with_tasks(read, read_tasks(how["tasks"], reading))
-    result = aggregate(read, _model(method, read), threads=how.get("threads"))
+    result = aggregate(
+        read, _model(method, read), threads=how.get("threads"), progress=how.get("progress")
+    )
     situation = situated(result, read.labels)
     risk = _risk(policy, situation, how)
     seed = how.get("seed", 0)
@@ -197,10 +201,13 @@ def _require_known(policy: str, limits: Limits, how: Assigning) -> None:
 
 def _model(method: str | Model, read: Votes) -> Model:
     """The model that says what is believed so far."""
-    model: Any = named(method)
+    model: Model = named(method)
     if method != "one-coin":
         return model
-    return replace(model, beta=(4.0, 2.0), low=1 / max(len(read.codebook.classes), 2))
+    one_coin: Any = model
+    chance = 1 / max(len(read.codebook.classes), 2)
+    prior: Model = replace(one_coin, beta=(4.0, 2.0), low=chance)
+    return prior
 
 
 def _risk(policy: str, situation: Situation, how: Assigning) -> Floats:
