@@ -93,7 +93,7 @@ def _names(table: Table, role: str) -> pl.Series:
 
 def _number(name: str, cell: Any, worker: Any, given: Numbers) -> float | None:
     """What a cell says; if it is empty, what is given for the worker or for all."""
-    if cell is None:
+    if cell is None or cell != cell:
         return given.get(worker) if isinstance(given, Mapping) else given
     try:
         return float(cell)
