@@ -16,6 +16,7 @@ from quorate.errors import QuorateError, UsageError
 DEFAULT = "aggregate"
 INTERRUPTED = 130
 NOBODY_READS = 141  # what a shell reports of a program that a closed pipe has ended
+COMPLETING = "_QUORATE_COMPLETE"  # set by the shell that wants to know what may follow
 LIKE_A_FILE = re.compile(r"[./\\*?]|://")
 
 
@@ -27,6 +28,10 @@ class Commands(click.Group):
         """Run the command that is asked for, and exit."""
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **extra)
+        if COMPLETING in os.environ:
+            from quorate.cli.completing import register
+
+            register()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show every letter
                 stream.reconfigure(errors="backslashreplace")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
+from quorate.arguments import nearest
 from quorate.engines import ENGINES
-from quorate.errors import DataError
+from quorate.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -53,6 +54,11 @@ def listed(path: str) -> str:
     return ", ".join(word or "empty" for word in words(path))
 
 
+def number(path: str) -> str:
+    """The number at that place, as text."""
+    return text(place(path))
+
+
 def text(value: Any) -> str:
     """
     Examples:
@@ -75,9 +81,7 @@ class Words(click.ParamType[str]):
     def _choice(self) -> click.Choice[str]:
         return click.Choice(words(self._path))
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return self._choice().convert(value, param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
@@ -102,8 +106,11 @@ class Told(click.Option):
         return {**extra, "default": known} if known else extra
 
 
-def told(path: str, name: str) -> dict[str, Any]:
-    """For `click.option`: its default is that of an argument of a function."""
+def told(path: str, name: str | None = None) -> dict[str, Any]:
+    """For `click.option`: its default is that of an argument of a function, or of a field of a
+    class; without a name, the number that is defined there."""
+    if name is None:
+        return {"cls": Told, "told": partial(number, path)}
     return {"cls": Told, "told": partial(default, path, name)}
 
 
@@ -142,9 +149,7 @@ def require_there(path: str) -> None:
         raise DataError(f"There is no file {path if path.isprintable() else repr(path)}.")
 
 
-def source(
-    ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]
-) -> str | list[str]:
+def source(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> str | list[str]:
     """One file, or several that are one input."""
     for path in paths:
         require_there(path)
@@ -272,9 +277,12 @@ def complete_setting(
 
 
 def require_method(name: str) -> str:
-    """The name of a method that exists, else the one that may be meant."""
-    from quorate.models import method_named
+    """The name of a method that exists; of one that does not, which may be meant."""
+    from quorate.models import METHODS, method_named
 
+    meant = None if name in METHODS else nearest(name, METHODS)
+    if meant:
+        raise UsageError(f"There is no method {name!r}: did you mean {meant}?")
     return method_named(name).name
 
 

@@ -56,9 +56,7 @@ def _drawn() -> Any:
         TimeElapsedColumn(),
     )
     console = Console(stderr=True)
-    return Progress(
-        *columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()
-    )
+    return Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty())
 
 
 def _short(text: str) -> str:

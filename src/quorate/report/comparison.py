@@ -56,9 +56,7 @@ def _ranked(scores: Sequence[Score]) -> list[Score]:
     return sorted(scores, key=rank)
 
 
-def _scores(
-    comparison: Mapping[str, Any], scores: Sequence[Score], width: int
-) -> RenderableType:
+def _scores(comparison: Mapping[str, Any], scores: Sequence[Score], width: int) -> RenderableType:
     shown = (
         *(BY_GOLD if comparison["gold_tasks"] else ()),
         *(BY_HELD_OUT if comparison["held_out_votes"] else ()),

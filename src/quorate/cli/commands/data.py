@@ -53,7 +53,10 @@ def data(context: click.Context, directory: str | None, **given: Any) -> None:
 @QUIET
 @click.pass_context
 def get(
-    context: click.Context, names: tuple[str, ...], directory: str | None, mirror: str | None,
+    context: click.Context,
+    names: tuple[str, ...],
+    directory: str | None,
+    mirror: str | None,
     quiet: bool,
 ) -> None:
     """Fetch data sets (NAMES, or all) from where they were published, and check them."""

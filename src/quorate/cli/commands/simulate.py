@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import attrgetter, methodcaller
 from typing import Any
 
@@ -12,6 +13,7 @@ from quorate.cli.output import File, Job, Printing, emit
 from quorate.errors import UsageError
 
 SIMULATE = "quorate.simulation:simulate"
+DRAWING, PEOPLE = "quorate.simulation.drawing", "quorate.simulation.people"
 NAMES = {"n_workers": "workers", "votes_per_task": "labels_per_task"}
 
 
@@ -38,52 +40,51 @@ class Numbers(click.ParamType[tuple[float, ...]]):
         return numbers
 
 
-def drawn(name: str, kind: Any, help: str, metavar: str | None = None) -> Any:
-    """An option of what is drawn, whose default is that of `quorate.simulate`."""
-    argument = name.lstrip("-").replace("-", "_")
-    return click.option(
-        name,
-        type=kind,
-        metavar=metavar,
-        **options.told(SIMULATE, NAMES.get(argument, argument)),
-        help=help,
-    )
+def drawn(home: str, name: str, kind: Any, help: str, metavar: str | None = None) -> Any:
+    """An option of what is drawn, whose default is defined at `home`."""
+    is_place = home.partition(":")[2].isupper()
+    told = options.told(home) if is_place else options.told(home, name[2:].replace("-", "_"))
+    return click.option(name, type=kind, metavar=metavar, **told, help=help)
 
 
+some, whole = partial(drawn, SIMULATE), click.IntRange(min=0)
+skill, conduct = partial(drawn, f"{PEOPLE}:Skills"), partial(drawn, f"{PEOPLE}:Conduct")
 CROWD = options.together(
-    drawn("--n-tasks", click.IntRange(min=1), "Number of tasks."),
-    drawn("--n-workers", click.IntRange(min=1), "Number of workers."),
-    drawn("--n-classes", click.IntRange(min=2), "Number of classes."),
-    drawn("--votes-per-task", click.IntRange(min=1), "Number of workers who label each task."),
-    drawn("--n-features", click.IntRange(min=0), "Number of binary features of tasks."),
-    drawn(
+    drawn(f"{DRAWING}:TASKS", "--n-tasks", click.IntRange(min=1), "Number of tasks."),
+    drawn(f"{DRAWING}:WORKERS", "--n-workers", click.IntRange(min=1), "Number of workers."),
+    some("--n-classes", click.IntRange(min=2), "Number of classes; 2 unless given."),
+    some(
+        "--votes-per-task",
+        click.IntRange(min=1),
+        "Number of workers who label each task; 5, or all if they are fewer, unless given.",
+    ),
+    some("--n-features", whole, "Number of binary features of tasks; none unless given."),
+    some(
         "--assignment",
         str,
         "Who labels what: random, regular, skewed, clique, star, ring, or a table of task and"
         " worker.",
         "NAME|FILE",
     ),
-    drawn("--skew", float, "How unequal the shares of workers in a skewed assignment are."),
-    drawn("--prior", Numbers(), "Class shares, such as 0.7,0.3; even unless given.", "SHARES"),
-    drawn("--several", float, "Several right answers: probability that a class is right."),
+    some("--skew", float, "How unequal the shares of workers in a skewed assignment are."),
+    some("--prior", Numbers(), "Class shares, such as 0.7,0.3; even unless given.", "SHARES"),
+    some("--several", float, "Several right answers: probability that a class is right."),
 )
 SKILLS = options.together(
-    drawn("--kind", options.Words("quorate.simulation.people:SKILLS"), "What workers know."),
-    drawn("--beta", Numbers(2), "Beta distribution of the workers' accuracies.", "A,B"),
-    drawn("--low", float, "Least accuracy."),
-    drawn("--high", float, "Greatest accuracy."),
-    drawn("--ability-prior", Numbers(2), "Normal distribution of GLAD's abilities.", "MEAN,SD"),
-    drawn(
-        "--easiness-prior", Numbers(2), "Normal distribution of GLAD's log easiness.", "MEAN,SD"
-    ),
+    skill("--kind", options.Words(f"{PEOPLE}:SKILLS"), "What workers know."),
+    skill("--beta", Numbers(2), "Beta distribution of the workers' accuracies.", "A,B"),
+    skill("--low", float, "Least accuracy."),
+    skill("--high", float, "Greatest accuracy."),
+    skill("--ability-prior", Numbers(2), "Normal distribution of GLAD's abilities.", "MEAN,SD"),
+    skill("--easiness-prior", Numbers(2), "Normal distribution of GLAD's log easiness.", "MEAN,SD"),
 )
 CONDUCT = options.together(
-    drawn("--spammers", float, "Share of workers who answer whatever the truth."),
-    drawn("--inverted", float, "Share of workers who say the next class."),
-    drawn("--colluders", click.IntRange(min=0), "Number of workers who all give one answer."),
-    drawn("--groups", click.IntRange(min=0), "Number of groups of correlated workers."),
-    drawn("--correlation", float, "How often a correlated worker gives the group's answer."),
-    drawn("--tiring", float, "Number of votes after which half the answers are guesses."),
+    conduct("--spammers", float, "Share of workers who answer whatever the truth."),
+    conduct("--inverted", float, "Share of workers who say the next class."),
+    conduct("--colluders", whole, "Number of workers who all give one answer."),
+    conduct("--groups", whole, "Number of groups of correlated workers."),
+    conduct("--correlation", float, "How often a correlated worker gives the group's answer."),
+    conduct("--tiring", float, "Number of votes after which half the answers are guesses."),
 )
 
 
@@ -95,7 +96,7 @@ CONDUCT = options.together(
 @CROWD
 @SKILLS
 @CONDUCT
-@drawn("--seed", click.IntRange(min=0), "Seed of the crowd.")
+@some("--seed", whole, "Seed of the crowd.")
 @options.PRINTING
 def simulate(**given: Any) -> None:
     """Draw a crowd whose truth is known.
