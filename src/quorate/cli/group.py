@@ -24,10 +24,12 @@ class Commands(click.Group):
     """Every failure is one sentence, and an exit code that says whose fault it is. What is no
     command is votes to aggregate."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(  # type: ignore[override]
+        self, args: Any = None, *, standalone_mode: bool = True, **extra: Any
+    ) -> Any:
         """Run the command that is asked for, and exit."""
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+            return super().main(args, standalone_mode=False, **extra)
         if COMPLETING in os.environ:
             from quorate.cli.completing import register
 
@@ -35,12 +37,12 @@ class Commands(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show every letter
                 stream.reconfigure(errors="backslashreplace")
-        sys.exit(self._run(*args, **extra))
+        sys.exit(self._run(args, **extra))
 
-    def _run(self, *args: Any, **extra: Any) -> int:
+    def _run(self, args: Any, **extra: Any) -> int:
         """The exit code, after one sentence if it is not 0."""
         try:
-            code = super().main(*args, standalone_mode=False, **extra)
+            code = super().main(args, standalone_mode=False, **extra)
             return code if isinstance(code, int) else 0
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from quorate.arguments import nearest
 from quorate.engines import ENGINES
-from quorate.errors import DataError, UsageError
+from quorate.errors import DataError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -239,6 +238,9 @@ SCALE = together(
 # Methods
 
 
+DEFAULT_METHOD = partial(default, "quorate.aggregation:aggregate", "method")
+
+
 def complete_method(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem[Any]]:
@@ -260,14 +262,13 @@ def complete_setting(
     """Names of the method's options, then the words that an option can be."""
     from click.shell_completion import CompletionItem
 
-    from quorate.cli.values import choices, options_of_method
     from quorate.models import METHODS
 
-    method = ctx.params.get("method") or default("quorate.aggregation:aggregate", "method")
-    options = options_of_method(method) if method in METHODS else {}
+    method = str(ctx.params.get("method") or DEFAULT_METHOD())
+    options = METHODS[method].options if method in METHODS else {}
     name, equals, start = incomplete.partition("=")
     if equals:
-        known = choices(options[name]) if name in options else ()
+        known = options[name].choices if name in options else ()
         return [CompletionItem(f"{name}={word}") for word in known if word.startswith(start)]
     return [
         CompletionItem(f"{option.name}=", help=option.doc)
@@ -278,11 +279,8 @@ def complete_setting(
 
 def require_method(name: str) -> str:
     """The name of a method that exists; of one that does not, which may be meant."""
-    from quorate.models import METHODS, method_named
+    from quorate.models import method_named
 
-    meant = None if name in METHODS else nearest(name, METHODS)
-    if meant:
-        raise UsageError(f"There is no method {name!r}: did you mean {meant}?")
     return method_named(name).name
 
 
@@ -291,7 +289,7 @@ def model_of(method: str | None, settings: Sequence[str]) -> str | Model:
     from quorate.cli.values import settings_of
     from quorate.models import make
 
-    name = require_method(method or str(default("quorate.aggregation:aggregate", "method")))
+    name = require_method(method or str(DEFAULT_METHOD()))
     return make(name, **settings_of(name, settings)) if settings else name
 
 

@@ -45,7 +45,7 @@ class File:
             write = self.write
             outputs.file(path, lambda file: write(found, file))
             return path
-        table = None if self.of is None else self.of(found)
+        table: Any = None if self.of is None else self.of(found)
         outputs.table(table, path)
         rows = table.height if hasattr(table, "height") else self.rows(found)
         return path if rows is None else f"{path} ({rows:,} {'row' if rows == 1 else 'rows'})"

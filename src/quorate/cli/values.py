@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from quorate.arguments import nearest
 from quorate.errors import UsageError
 
+if TYPE_CHECKING:
+    from quorate.options import Option
+
 NUMBERS: Mapping[int, str] = {2: "two", 3: "three"}
 TRUTH = {"yes": True, "true": True, "no": False, "false": False}
-
-
-def options_of_method(name: str) -> dict[str, Any]:
-    """The options of a method by name, each with its type, default, text and bounds."""
-    from quorate.models import METHODS
-
-    method = METHODS[name]
-    options = _options_of(method.model)
-    return {name: options[name] for name in method.options if name in options}
-
-
-def default_of(method: str, name: str) -> Any:
-    """What an option of a method is unless it is told."""
-    from quorate.models import METHODS
-
-    return METHODS[method].defaults.get(name, options_of_method(method)[name].default)
 
 
 def methods_with(name: str) -> list[str]:
     """The methods that have an option of that name."""
     from quorate.models import METHODS
 
-    return [method for method in METHODS if name in options_of_method(method)]
+    return [method.name for method in METHODS.values() if name in method.options]
 
 
 def settings_of(method: str, given: Sequence[str]) -> dict[str, Any]:
@@ -50,9 +37,11 @@ def settings_of(method: str, given: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def _option(method: str, name: str) -> Any:
+def _option(method: str, name: str) -> Option:
     """The option of a method, or a sentence that says which it has and who has that one."""
-    options = options_of_method(method)
+    from quorate.models import METHODS
+
+    options = METHODS[method].options
     if name in options:
         return options[name]
     owners, meant = methods_with(name), nearest(name, options)
@@ -64,18 +53,18 @@ def _option(method: str, name: str) -> Any:
     raise UsageError(f"{method} has no option {name!r}: {advice}")
 
 
-def parse(option: Any, text: str) -> Any:
+def parse(option: Option, text: str) -> Any:
     """The value that a text stands for.
 
     Examples:
-        >>> from types import SimpleNamespace
-        >>> parse(SimpleNamespace(name="beta", type=tuple[float, float] | None), "4,2")
+        >>> from quorate.models import METHODS
+        >>> parse(METHODS["one-coin"].options["beta"], "4,2")
         (4.0, 2.0)
     """
     kinds = kinds_of(option.type)
     if NoneType in kinds and text.lower() == "none":
         return None
-    if text in choices(option):
+    if text in option.choices:
         return text
     readers = [reader for kind in kinds for reader in _readers(kind)]
     for read in readers:
@@ -110,21 +99,15 @@ def kinds_of(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if is_union else (annotation,)
 
 
-def choices(option: Any) -> tuple[str, ...]:
-    """The words that an option can be."""
-    words = [get_args(kind) for kind in kinds_of(option.type) if get_origin(kind) is Literal]
-    return tuple(word for some in words for word in some)
-
-
-def values(option: Any) -> str:
+def values(option: Option) -> str:
     """What an option can be, in words, with its bounds.
 
     Examples:
-        >>> from types import SimpleNamespace
-        >>> values(SimpleNamespace(name="beta", type=tuple[float, float] | None, above=0))
+        >>> from quorate.models import METHODS
+        >>> values(METHODS["one-coin"].options["beta"])
         'two numbers above 0 such as 4,2, or none'
     """
-    kinds, words = kinds_of(option.type), list(choices(option))
+    kinds, words = kinds_of(option.type), list(option.choices)
     said = []
     for kind in kinds:
         if kind in (int, float):
@@ -143,40 +126,13 @@ def values(option: Any) -> str:
     return " or ".join(said) or "text"
 
 
-def bounds(option: Any) -> str:
+def bounds(option: Option) -> str:
     """The bounds of a number, in words."""
-    least, above, most = (getattr(option, b, None) for b in ("at_least", "above", "at_most"))
-    if any(isinstance(bound, tuple) for bound in (least, above, most)):
-        return ""  # each of several numbers has its own, which the method tells
-    parts = [
-        f"{word} {bound:g}"
-        for word, bound in (("of at least", least), ("above", above), ("of at most", most))
-        if bound is not None
-    ]
+    limits = (
+        ("of at least", option.at_least),
+        ("above", option.above),
+        ("of at most", option.at_most),
+    )
+    # Of several numbers each may have bounds of its own, which the method tells.
+    parts = [f"{word} {limit:g}" for word, limit in limits if isinstance(limit, (int, float))]
     return f" {' and '.join(parts)}" if parts else ""
-
-
-def _options_of(model: type[Any]) -> Mapping[str, Any]:
-    """As `quorate.options.options_of`; of models without such options, from their fields."""
-    try:
-        from quorate.options import options_of
-    except ImportError:
-        return _options_from_fields(model)
-    return options_of(model)
-
-
-def _options_from_fields(model: type[Any]) -> Mapping[str, Any]:
-    from dataclasses import fields
-    from types import SimpleNamespace
-    from typing import get_type_hints
-
-    types = get_type_hints(model)
-    return {
-        field.name: SimpleNamespace(
-            name=field.name,
-            type=types[field.name],
-            default=field.default,
-            doc=field.metadata.get("doc", ""),
-        )
-        for field in fields(model)
-    }

@@ -55,7 +55,8 @@ ASSIGN = "quorate.assignment:assign"
 def assign(votes: Any, output: str | None, **given: Any) -> None:
     """Say which worker to ask about which task next.
 
-    The answer comes with what the votes are expected to buy. At least one of --budget, --confidence and --max-error has to be given.
+    The answer comes with what the votes are expected to buy. At least one of --budget, --confidence
+    and --max-error has to be given.
     """
     printing = Printing.of(given)
     if given["method"] is not None:

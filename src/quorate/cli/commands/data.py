@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,7 +28,7 @@ QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors
 @DIRECTORY
 @options.PRINTING
 @click.pass_context
-def data(context: click.Context, directory: str | None, **given: Any) -> None:
+def data(context: click.Context, /, directory: str | None, **given: Any) -> None:
     """List, check and fetch public data sets."""
     context.obj = directory
     if context.invoked_subcommand is not None:
@@ -54,6 +55,7 @@ def data(context: click.Context, directory: str | None, **given: Any) -> None:
 @click.pass_context
 def get(
     context: click.Context,
+    /,
     names: tuple[str, ...],
     directory: str | None,
     mirror: str | None,
@@ -64,13 +66,18 @@ def get(
 
     failed = False
     with bar(quiet) as progress:
-        for fetched in run(names, directory or context.obj, mirror=mirror, progress=progress):
+        bytes_come = None if progress is None else partial(_bytes_come, progress)
+        for fetched in run(names, directory or context.obj, mirror=mirror, progress=bytes_come):
             fault = fetched.outcome == "failed"
             failed |= fault
             if fault or not quiet:
                 click.echo(f"{'quorate: ' if fault else ''}{fetched.sentence}", err=fault)
     if failed:
         context.exit(1)
+
+
+def _bytes_come(progress: Progress, done: int, total: int, file: str) -> None:
+    progress(file, done, total or None, f"{done / 1e6:,.1f} MB")
 
 
 def _show(found: Any, console: Any) -> None:

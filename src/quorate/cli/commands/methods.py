@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from quorate.cli import options
 from quorate.cli.output import Job, Printing, emit
-from quorate.cli.values import choices, default_of, options_of_method, values
+from quorate.cli.values import values
+
+if TYPE_CHECKING:
+    from quorate.model import Method
+    from quorate.options import Option
 
 SHARED = ("max_iter", "tol", "smoothing", "seed")
 
@@ -42,33 +46,34 @@ def _one(name: str) -> dict[str, Any]:
     from quorate.models import METHODS
 
     method = METHODS[options.require_method(name)]
-    described = [_option(method.name, option) for option in options_of_method(method.name).values()]
+    described = [_option(option) for option in method.options.values()]
     return _about(method) | {"shared": list(SHARED), "options": described}
 
 
-def _about(method: Any) -> dict[str, Any]:
+def _about(method: Method) -> dict[str, Any]:
     """What it does and what it can take. Known answers are kept fixed whatever the method."""
-    model = method.model
-    weights = getattr(model, "takes_weights", getattr(model, "weighs_votes", False))
     return {
         "name": method.name,
         "summary": method.summary,
         "paper": method.paper,
-        "two_classes_only": getattr(model, "two_classes_only", False),
-        "takes": {"gold": True, "discount": weights, "features": model.learns_from_features},
+        "two_classes_only": method.two_classes_only,
+        "takes": {
+            "gold": True,
+            "discount": method.takes_weights,
+            "features": method.model.learns_from_features,
+        },
     }
 
 
-def _option(method: str, option: Any) -> dict[str, Any]:
-    default = default_of(method, option.name)
+def _option(option: Option) -> dict[str, Any]:
     said = values(option)
     return {
         "name": option.name,
-        "default": "none" if default is None else options.text(default),
+        "default": "none" if option.default is None else options.text(option.default),
         "values": "" if said == "text" else said,
-        "choices": list(choices(option)),
-        "at_least": getattr(option, "at_least", None),
-        "above": getattr(option, "above", None),
-        "at_most": getattr(option, "at_most", None),
+        "choices": list(option.choices),
+        "at_least": option.at_least,
+        "above": option.above,
+        "at_most": option.at_most,
         "doc": option.doc,
     }

@@ -40,14 +40,17 @@ class Numbers(click.ParamType[tuple[float, ...]]):
         return numbers
 
 
-def drawn(home: str, name: str, kind: Any, help: str, metavar: str | None = None) -> Any:
+def drawn(
+    home: str, name: str, kind: Any, help: str, metavar: str | None = None
+) -> options.Decorator[Any]:
     """An option of what is drawn, whose default is defined at `home`."""
     is_place = home.partition(":")[2].isupper()
     told = options.told(home) if is_place else options.told(home, name[2:].replace("-", "_"))
     return click.option(name, type=kind, metavar=metavar, **told, help=help)
 
 
-some, whole = partial(drawn, SIMULATE), click.IntRange(min=0)
+whole = click.IntRange(min=0)
+some = partial(drawn, SIMULATE)
 skill, conduct = partial(drawn, f"{PEOPLE}:Skills"), partial(drawn, f"{PEOPLE}:Conduct")
 CROWD = options.together(
     drawn(f"{DRAWING}:TASKS", "--n-tasks", click.IntRange(min=1), "Number of tasks."),
