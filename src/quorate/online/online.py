@@ -500,7 +500,7 @@ def _require_online(model: Any) -> DawidSkene | OneCoin:
     return em
 
 
-def _settings_of(model: EM) -> dict[str, Any]:
+def _settings_of(model: DawidSkene | OneCoin) -> dict[str, Any]:
     """The name and the options that make the model anew."""
     method = METHODS[method_name(model)]
     usual: Any = named(method.name)
