@@ -211,7 +211,9 @@ def result_of(found: Fit, votes: Votes) -> Result:
     )
 
 
-def _discounted(votes: Votes, model: AnyModel, plan: Plan) -> tuple[Votes, dict[str, Sequence[Any]]]:
+def _discounted(
+    votes: Votes, model: AnyModel, plan: Plan
+) -> tuple[Votes, dict[str, Sequence[Any]]]:
     """The votes with correlated workers' counting for less, and the column of their groups; nothing
     of what was neither asked for nor found."""
     from quorate.trust.correlated import (  # slow to import
@@ -224,9 +226,7 @@ def _discounted(votes: Votes, model: AnyModel, plan: Plan) -> tuple[Votes, dict[
     groups = groups_among(votes.blocks, model.seed, plan.request.engine)
     if not groups and plan.discount is None:
         return votes, {}
-    column: dict[str, Sequence[Any]] = {
-        "group": group_column(groups, len(votes.codebook.workers))
-    }
+    column: dict[str, Sequence[Any]] = {"group": group_column(groups, len(votes.codebook.workers))}
     if groups:
         votes = votes.with_blocks(votes.blocks.change(partial(discounted, groups=groups)))
     return votes.noted(note_on(groups)), column
