@@ -59,6 +59,16 @@ class How(Reading, Scale, Tuning, total=False):
     separator: str | None
 
 
+class Arguments(How, total=False):
+    """All that `aggregate` can be told beside the votes and the method."""
+
+    gold: Any
+    features: Any
+    ordered: bool | Sequence[Any]
+    min_confidence: float
+    progress: Progress | None
+
+
 def aggregate(
     votes: Any,
     method: Method = "auto",
@@ -293,7 +303,6 @@ def _require_in_memory(model: AnyModel, votes: Votes, engine: Engine) -> None:
 
 
 def _refuse_unknown(how: How) -> None:
-    named_here = ("gold", "features", "ordered", "min_confidence", "progress", "method")
     for name in how:
         owners = [m for m, method in METHODS.items() if name in method.options]
         if owners and name not in How.__annotations__:
@@ -302,4 +311,4 @@ def _refuse_unknown(how: How) -> None:
                 f"{name} is an option of {', '.join(owners)}: give the method as an object, such as"
                 f" quorate.{kind}({name}=...)."
             )
-    refuse_unknown("aggregate", how, (*How.__annotations__, *named_here))
+    refuse_unknown("aggregate", how, (*Arguments.__annotations__, "method"))
