@@ -19,8 +19,8 @@ from quorate import DawidSkene, Labels, Majority, UsageError, metrics
 from quorate.cli import main
 from quorate.compare import hide, log_likelihood, mcnemar
 from quorate.engines.threads import Threads
-from quorate.kernels import CROWD
 from quorate.models import METHODS
+from quorate.models.dirichlet import CROWD
 from quorate.models.one_coin import one_coin_confusion
 
 

@@ -176,7 +176,7 @@ def aggregate(
             discount=discount,
             progress=progress,
         )
-    if features is not None and not method_named(method).model.learns_from_features:
+    if not method_named(method).model.learns_from_features and features is not None:
         raise UsageError(f"{method} does not learn from features: naive-bayes does.")
     read = read_votes(
         votes,
