@@ -315,7 +315,7 @@ def test_unknown_workers_are_counted(option: str) -> None:
         assert result.notes == (
             f"2 of 3 workers in {option} have no votes here, and are left out.",
         )
-        assert same(result, quorate.aggregate(VOTES, **{option: {"ann": MATRIX}}))
+        assert same(result, quorate.aggregate(VOTES, "dawid-skene", **{option: {"ann": MATRIX}}))
 
 
 def test_workers_without_a_start_begin_as_the_crowds_average() -> None:

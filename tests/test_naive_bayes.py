@@ -274,7 +274,7 @@ def test_a_method_that_makes_no_use_of_features_says_so() -> None:
 
 
 def test_the_default_does_not_learn_from_features_and_says_what_does() -> None:
-    with pytest.raises(UsageError, match="^auto does not learn from features: naive-bayes does"):
+    with pytest.raises(UsageError, match=r"^auto does not learn from features: naive-bayes"):
         quorate.aggregate(VOTES, features=LONG)
 
 
