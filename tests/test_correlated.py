@@ -1,4 +1,4 @@
-"""Workers whose errors move together: copies count once, the independent are left alone."""
+"""Correlated workers: copies count once, the independent are left alone."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.checks import small_blocks
 import quorate
 from quorate import Labels, kernels
 from quorate.cli import main
-from quorate.trust.correlated import Group, agreement
-from quorate.trust.correlated.groups import vote_weights
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.models import METHODS, make
+from quorate.trust.correlated import Group, agreement
+from quorate.trust.correlated.groups import vote_weights
 
 WEIGHING = [name for name, method in METHODS.items() if method.weighs_votes]
 
@@ -268,8 +268,8 @@ def test_methods_that_cannot_weigh_say_so(method: str) -> None:
     ids=["one vote", "one class", "apart", "repeats", "all alike", "two alike", "six alike"],
 )
 def test_nothing_to_find(rows: list[tuple]) -> None:
-    result = quorate.aggregate(rows, discount=True, smoothing=0.1)
-    plain = quorate.aggregate(rows, smoothing=0.1)
+    result = quorate.aggregate(rows, "dawid-skene", discount=True, smoothing=0.1)
+    plain = quorate.aggregate(rows, "dawid-skene", smoothing=0.1)
     assert result.workers["group"].null_count() == len(result.workers)
     assert np.array_equal(result.posterior, plain.posterior)
     assert "every vote counts in full" in result.notes[-1]
@@ -301,11 +301,12 @@ def test_groups_and_kinds_are_columns_of_the_workers(panel: np.ndarray, tmp_path
 
 
 def test_ordered_classes_and_several_answers_are_discounted(panel: np.ndarray) -> None:
-    ordered = quorate.aggregate(table(panel), discount=True, ordered=True, smoothing=0.1)
-    without = quorate.aggregate(table(panel[:6]), ordered=True, smoothing=0.1)
+    model = quorate.DawidSkene(smoothing=0.1)
+    ordered = quorate.aggregate(table(panel), model, discount=True, ordered=True)
+    without = quorate.aggregate(table(panel[:6]), model, ordered=True)
     assert np.mean(ordered.answers != without.answers) <= 0.01
-    several = quorate.aggregate(table(panel), discount=True, multilabel=True, smoothing=0.1)
-    without = quorate.aggregate(table(panel[:6]), multilabel=True, smoothing=0.1)
+    several = quorate.aggregate(table(panel), model, discount=True, multilabel=True)
+    without = quorate.aggregate(table(panel[:6]), model, multilabel=True)
     assert np.mean(several.answers != without.answers) <= 0.02
 
 
@@ -313,11 +314,18 @@ def test_ordered_classes_and_several_answers_are_discounted(panel: np.ndarray) -
 def test_on_disk_as_in_memory(method: str, panel: np.ndarray, tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     table(panel).write_csv(path)
-    in_memory = quorate.aggregate(path, method, discount=True)
-    on_disk = quorate.aggregate(path, method, discount=True, engine="stream")
-    assert on_disk.labels_frame.collect().equals(in_memory.labels_frame)
-    assert on_disk.workers["group"].to_list() == in_memory.workers["group"].to_list()
+    in_memory = quorate.aggregate(path, method, discount=True, worker_kinds=KINDS)
+    on_disk = quorate.aggregate(path, method, discount=True, worker_kinds=KINDS, engine="disk")
+    assert on_disk.labels.collect().sort("task").equals(in_memory.labels.sort("task"))
+    assert on_disk.workers.equals(in_memory.workers)
     assert on_disk.workers["group"].max() == 1 and on_disk.notes == in_memory.notes
+
+
+def test_independence_says_in_a_line_what_was_found(panel: np.ndarray) -> None:
+    found = quorate.independence(panel_labels(panel, 3))
+    assert repr(found) == "Independence(1 groups of correlated workers: 11 workers worth 1.0)"
+    alone = quorate.independence(panel_labels(panel[:6], 3))
+    assert repr(alone) == "Independence(no correlated workers)"
 
 
 def test_auto_looks_for_copies_by_itself(panel: np.ndarray) -> None:
@@ -348,15 +356,13 @@ def test_what_is_said_of_kinds_is_checked(panel: np.ndarray) -> None:
     assert few.notes[0] == "15 of 16 workers have no kind in worker_kinds."
     with pytest.raises(DataError, match="'j0' more than once"):
         quorate.aggregate(table(panel), worker_kinds=[("j0", "human"), ("j0", "model")])
-    with pytest.raises(UsageError, match="is for votes in memory"):
-        quorate.aggregate("votes.csv", memory="1GB", worker_kinds=KINDS)
 
 
 def test_diagnose_names_groups_and_compares_kinds(panel: np.ndarray) -> None:
     found = quorate.diagnose(table(panel), worker_kinds=KINDS)
     (group,) = found.groups
     assert group.workers == tuple(f"j{i}" for i in range(5, 16)) and group.worth == 1
-    assert "errors move together" in [finding.name for finding in found.findings]
+    assert "correlated workers" in [finding.name for finding in found.findings]
     human, model = found.kinds
     assert (human.kind, human.workers, human.labels, human.in_groups) == ("human", 5, 1500, 0)
     assert (model.kind, model.workers, model.labels, model.in_groups) == ("model", 11, 3300, 11)
