@@ -1,4 +1,4 @@
-"""Workers whose errors move together: copies count once, the independent are left alone."""
+"""Correlated workers: copies count once, the independent are left alone."""
 
 from __future__ import annotations
 
@@ -302,12 +302,12 @@ def test_groups_and_kinds_are_columns_of_the_workers(panel: np.ndarray, tmp_path
 
 
 def test_ordered_classes_and_several_answers_are_discounted(panel: np.ndarray) -> None:
-    plain = partial(quorate.aggregate, method="dawid-skene", smoothing=0.1)
-    ordered = plain(table(panel), discount=True, ordered=True)
-    without = plain(table(panel[:6]), ordered=True)
+    model = quorate.DawidSkene(smoothing=0.1)
+    ordered = quorate.aggregate(table(panel), model, discount=True, ordered=True)
+    without = quorate.aggregate(table(panel[:6]), model, ordered=True)
     assert np.mean(ordered.answers != without.answers) <= 0.01
-    several = plain(table(panel), discount=True, multilabel=True)
-    without = plain(table(panel[:6]), multilabel=True)
+    several = quorate.aggregate(table(panel), model, discount=True, multilabel=True)
+    without = quorate.aggregate(table(panel[:6]), model, multilabel=True)
     assert np.mean(several.answers != without.answers) <= 0.02
 
 
@@ -315,11 +315,18 @@ def test_ordered_classes_and_several_answers_are_discounted(panel: np.ndarray) -
 def test_on_disk_as_in_memory(method: str, panel: np.ndarray, tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     table(panel).write_csv(path)
-    in_memory = quorate.aggregate(path, method, discount=True)
-    on_disk = quorate.aggregate(path, method, discount=True, engine="stream")
-    assert on_disk.labels_frame.collect().equals(in_memory.labels_frame)
-    assert on_disk.workers["group"].to_list() == in_memory.workers["group"].to_list()
+    in_memory = quorate.aggregate(path, method, discount=True, worker_kinds=KINDS)
+    on_disk = quorate.aggregate(path, method, discount=True, worker_kinds=KINDS, engine="disk")
+    assert on_disk.labels.collect().sort("task").equals(in_memory.labels.sort("task"))
+    assert on_disk.workers.equals(in_memory.workers)
     assert on_disk.workers["group"].max() == 1 and on_disk.notes == in_memory.notes
+
+
+def test_independence_says_in_a_line_what_was_found(panel: np.ndarray) -> None:
+    found = quorate.independence(panel_labels(panel, 3))
+    assert repr(found) == "Independence(1 groups of correlated workers: 11 workers worth 1.0)"
+    alone = quorate.independence(panel_labels(panel[:6], 3))
+    assert repr(alone) == "Independence(no correlated workers)"
 
 
 def test_auto_looks_for_copies_by_itself(panel: np.ndarray) -> None:
@@ -350,15 +357,13 @@ def test_what_is_said_of_kinds_is_checked(panel: np.ndarray) -> None:
     assert few.notes[0] == "15 of 16 workers have no kind in worker_kinds."
     with pytest.raises(DataError, match="'j0' more than once"):
         quorate.aggregate(table(panel), worker_kinds=[("j0", "human"), ("j0", "model")])
-    with pytest.raises(UsageError, match="is for votes in memory"):
-        quorate.aggregate("votes.csv", memory="1GB", worker_kinds=KINDS)
 
 
 def test_diagnose_names_groups_and_compares_kinds(panel: np.ndarray) -> None:
     found = quorate.diagnose(table(panel), worker_kinds=KINDS)
     (group,) = found.groups
     assert group.workers == tuple(f"j{i}" for i in range(5, 16)) and group.worth == 1
-    assert "errors move together" in [finding.name for finding in found.findings]
+    assert "correlated workers" in [finding.name for finding in found.findings]
     human, model = found.kinds
     assert (human.kind, human.workers, human.labels, human.in_groups) == ("human", 5, 1500, 0)
     assert (model.kind, model.workers, model.labels, model.in_groups) == ("model", 11, 3300, 11)

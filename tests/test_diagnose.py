@@ -17,13 +17,14 @@ from rich.console import Console
 from tests.naive import worker_graph as naive
 
 import quorate
-from quorate import Labels, pairs
+from quorate import Labels, UsageError
 from quorate.cli import main
 from quorate.diagnosis import graph, theory, workers
 from quorate.engines.threads import Threads
 from quorate.models.one_coin import one_coin_confusion
 from quorate.report import show_diagnosis
 from quorate.simulation.assignment import teams_of
+from quorate.trust.correlated import copying as pairs
 
 
 def frame(labels: Labels, names: str = "w") -> pl.DataFrame:
@@ -362,6 +363,45 @@ def test_the_published_spammers_of_rte_have_the_accuracy_of_a_coin(data: Path) -
     assert theirs["right"].is_between(0.4, 0.6).all()
 
 
+# How it is asked and answered.
+
+
+def test_a_diagnosis_says_in_a_few_lines_what_was_found() -> None:
+    found = quorate.diagnose(mixed_crowd(0))
+    lines = repr(found).splitlines()
+    assert lines[0] == "Diagnosis of 3,000 tasks, 40 workers, 24,000 labels"
+    named = [line.split(":")[0].split(maxsplit=1) for line in lines[1:-1]]
+    assert named == [[finding.level, finding.name] for finding in found.findings]
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_tables_come_back_in_kind_with_the_callers_names() -> None:
+    pd = pytest.importorskip("pandas")
+    votes = frame(quorate.simulate(8, 60, 4, seed=0).labels).rename({"worker": "annotator"})
+    table = quorate.diagnose(votes.to_pandas()).workers
+    assert isinstance(table, pd.DataFrame)
+    assert list(table.columns[:2]) == ["annotator", "labels"]
+
+
+def test_progress_goes_from_the_first_step_to_the_last() -> None:
+    seen: list[tuple[str, float, float]] = []
+    quorate.diagnose(mixed_crowd(0), progress=lambda *step: seen.append(step))
+    assert [done for _, done, _ in seen] == [0, 1, 2, 3, 4]
+    assert {total for *_, total in seen} == {4}
+
+
+def test_what_is_said_of_gold_and_kinds_is_in_the_notes() -> None:
+    votes = [(t, w, (t + (w == 0)) % 2) for t in range(20) for w in range(4)]
+    found = quorate.diagnose(votes, gold={0: 0, 99: 1}, worker_kinds={0: "model"})
+    assert any("1 of 2 gold answers" in note for note in found.notes)
+    assert any("3 of 4 workers have no kind" in note for note in found.notes)
+
+
+def test_a_misspelt_option_is_refused() -> None:
+    with pytest.raises(UsageError, match="did you mean 'gold'"):
+        quorate.diagnose([("a", "x", 1)], glod={})
+
+
 # The command.
 
 
@@ -372,7 +412,7 @@ def test_the_command_prints_findings_json_and_workers(tmp_path: Path) -> None:
     given = ["diagnose", str(tmp_path / "votes.csv"), "--workers", str(table)]
     shown = CliRunner().invoke(main, given)
     assert shown.exit_code == 0, shown.output
-    for words in ("Krippendorff's alpha", "spammers (warning)", "w0 and w1", "->", "D-bar"):
+    for words in ("Krippendorff's alpha", "spammers (warning)", "w0 and w1", "->"):
         assert words in shown.output
     assert pl.read_csv(table).columns[0] == "worker"
     gold = ["--gold", str(tmp_path / "gold.csv")]
@@ -389,8 +429,8 @@ MEASURE = """
 import tracemalloc
 import numpy as np
 from quorate.diagnosis import diagnose
-from quorate.votes import Kind, ReadReport, Votes
-from quorate.labels import Codebook, Labels
+from quorate.labels import Labels
+from quorate.votes import Votes
 
 n, per_task = 200_000, 3
 random = np.random.default_rng(0)
@@ -400,7 +440,7 @@ truth = random.integers(2, size=n)
 label = np.where(random.random((n, per_task)) < 0.8, truth[:, None], 1 - truth[:, None])
 labels = Labels.from_codes(np.repeat(np.arange(n), per_task), worker.ravel(), label.ravel(),
                            n_workers=n).without_repeats()
-votes = Votes(labels, Codebook.numbered(labels), ReadReport(labels.n_labels, 0, 0, True), Kind())
+votes = Votes.of(labels)
 tracemalloc.start()
 found = diagnose(votes)
 assert found.graph.pairs > n

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 import quorate
 from quorate.cli import main
-from quorate.errors import DataError, UsageError
+from quorate.errors import DataError, QuorateError, UsageError
 from quorate.simulation import simulate
 
 METHODS = [m.name for m in quorate.methods()]
@@ -72,17 +72,139 @@ def test_a_bound_on_memory_changes_nothing_in_the_output(
     assert first["notes"] == second["notes"]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_gives_the_same_from_disk(votes: Path, method: str, tmp_path: Path) -> None:
-    few = pl.read_parquet(votes).head(3_000)
+@pytest.fixture
+def few(votes: Path, tmp_path: Path) -> Path:
     path = tmp_path / "few.parquet"
-    few.write_parquet(path)
-    expected = quorate.aggregate(path, method)
-    found = quorate.aggregate(path, method, engine="stream")
+    pl.read_parquet(votes).head(3_000).write_parquet(path)
+    return path
+
+
+def assert_same(found: quorate.Result, expected: quorate.Result) -> None:
+    """Every table, array and number of a result on disk is that of the one in memory."""
+    assert isinstance(found.labels, pl.LazyFrame)
     assert found.labels.collect().equals(expected.labels)
+    assert found.posterior_table.collect().equals(expected.posterior_table)
     assert found.workers.equals(expected.workers)
+    np.testing.assert_array_equal(found.posterior, expected.posterior)
+    np.testing.assert_array_equal(found.answers, expected.answers)
+    if expected.confusion is not None:
+        assert found.confusion_table.equals(expected.confusion_table)
     assert found.iterations == expected.iterations
-    assert found.posterior_frame.collect().equals(expected.posterior_frame)
+    assert (found.classes, found.method) == (expected.classes, expected.method)
+    assert found.notes == expected.notes
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_gives_the_same_from_disk(few: Path, method: str) -> None:
+    assert_same(quorate.aggregate(few, method, engine="disk"), quorate.aggregate(few, method))
+
+
+def test_tables_in_memory_go_to_disk_as_well(few: Path) -> None:
+    """Votes that were not read from files are spilled by the engine."""
+    frame = pl.read_parquet(few)
+    expected = quorate.aggregate(frame, "dawid-skene")
+    found = quorate.aggregate(frame, "dawid-skene", engine="disk")
+    np.testing.assert_array_equal(found.posterior, expected.posterior)
+    assert found.labels.lazy().collect().equals(expected.labels)
+    assert found.workers.equals(expected.workers)
+
+
+def test_columns_keep_the_callers_names_on_disk(few: Path, tmp_path: Path) -> None:
+    path = tmp_path / "named.parquet"
+    pl.read_parquet(few).rename({"task": "item", "label": "answer"}).write_parquet(path)
+    expected, found = (quorate.aggregate(path, engine=engine) for engine in (None, "disk"))
+    assert found.labels.collect_schema().names()[:2] == ["item", "answer"]
+    assert_same(found, expected)
+
+
+def with_features(root: Path) -> dict[str, Any]:
+    crowd = simulate(12, 300, 3, n_classes=3, n_features=6, seed=5)
+    crowd.votes.write_parquet(root / "votes.parquet")
+    return {
+        "votes": root / "votes.parquet",
+        "method": "naive-bayes",
+        "features": crowd.features,
+        "gold": crowd.gold.head(20),
+    }
+
+
+def with_kinds(root: Path) -> dict[str, Any]:
+    crowd = simulate(12, 300, 5, n_classes=3, colluders=4, seed=6)
+    crowd.votes.write_csv(root / "votes.csv")
+    kinds = {name: "model" if i % 2 else "human" for i, name in enumerate(crowd.codebook.workers)}
+    return {"votes": root / "votes.csv", "worker_kinds": kinds, "discount": True}
+
+
+def with_undecided(root: Path) -> dict[str, Any]:
+    crowd = simulate(12, 300, 3, seed=7)
+    crowd.votes.write_csv(root / "votes.csv")
+    return {"votes": root / "votes.csv", "method": "mace", "min_confidence": 0.9}
+
+
+EVERYTHING = {"features": with_features, "kinds": with_kinds, "min_confidence": with_undecided}
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_everything_holds_on_disk(name: str, tmp_path: Path) -> None:
+    given = EVERYTHING[name](tmp_path)
+    assert_same(quorate.aggregate(**given, engine="disk"), quorate.aggregate(**given))
+
+
+def test_several_right_answers_on_disk(tmp_path: Path) -> None:
+    crowd = simulate(12, 200, 4, n_classes=4, several=0.4, seed=8)
+    path = tmp_path / "votes.csv"
+    crowd.votes.write_csv(path)
+    given: dict[str, Any] = {"multilabel": True, "gold": crowd.gold.head(30)}
+    expected = quorate.aggregate(path, "dawid-skene", **given)
+    found = quorate.aggregate(path, "dawid-skene", **given, engine="disk")
+    assert found.labels.lazy().collect().equals(expected.labels)
+    assert found.workers.equals(expected.workers)
+    np.testing.assert_array_equal(found.answers, expected.answers)
+    assert found.notes == expected.notes
+
+
+def assert_used_again_alike(found: quorate.Result, expected: quorate.Result, root: Path) -> None:
+    """What was learned labels new votes, explains, and comes back from a file."""
+    new = [
+        ("new", "worker-1", "label-0"),
+        ("new", "nobody", "label-1"),
+        ("x", "worker-2", "label-1"),
+    ]
+    for task in expected.labels["task"].gather([0, len(expected.labels) - 1]):
+        one, other = found.explain(task), expected.explain(task)
+        assert one.as_dict() == other.as_dict()
+        assert one.votes.equals(other.votes)
+    assert found.predict(new).equals(expected.predict(new))
+    found.save(root / "found.quorate")
+    back = quorate.load(root / "found.quorate")
+    assert back.labels.equals(expected.labels) and back.workers.equals(expected.workers)
+    assert back.confusion_table.equals(expected.confusion_table)
+    assert back.predict(new).equals(expected.predict(new))
+
+
+@pytest.mark.parametrize("method", ["dawid-skene", "one-coin", "mace"])
+def test_results_on_disk_are_used_again_alike(few: Path, method: str, tmp_path: Path) -> None:
+    found = quorate.aggregate(few, method, engine="disk")
+    assert_used_again_alike(found, quorate.aggregate(few, method), tmp_path)
+
+
+@pytest.mark.xdist_group("ray")
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_everything_holds_on_a_cluster(few: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    engine = quorate.Ray(n_cpus=2)
+    try:
+        expected = quorate.aggregate(few, "dawid-skene")
+        found = quorate.aggregate(few, "dawid-skene", engine=engine)
+        assert_same(found, expected)
+        assert_used_again_alike(found, expected, tmp_path)
+        for name, make in EVERYTHING.items():
+            root = tmp_path / name
+            root.mkdir()
+            given = make(root)
+            assert_same(quorate.aggregate(**given, engine=engine), quorate.aggregate(**given))
+    finally:
+        engine.close()
 
 
 def test_known_answers_and_orders_hold_on_disk(tmp_path: Path) -> None:
@@ -98,73 +220,54 @@ def test_known_answers_and_orders_hold_on_disk(tmp_path: Path) -> None:
     frame.write_csv(path)
     gold = {0: "high", 3: "top", 999: "low"}
     order = ["low", "mid", "high", "top"]
+    model = quorate.DawidSkene(smoothing=0.1)
     for options in ({"gold": gold}, {"ordered": order}, {"gold": gold, "ordered": order}):
-        expected = quorate.aggregate(path, "dawid-skene", smoothing=0.1, **options)
-        found = quorate.aggregate(path, "dawid-skene", smoothing=0.1, engine="stream", **options)
-        assert found.labels.collect().equals(expected.labels)
-        assert found.classes == expected.classes
-        assert found.notes == expected.notes
+        expected = quorate.aggregate(path, model, **options)
+        assert_same(quorate.aggregate(path, model, engine="disk", **options), expected)
 
 
 def test_a_store_is_used_again_by_the_same_votes_only(votes: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    arguments = ("aggregate", votes, "--store", store, "-o")
-    assert run(*arguments, tmp_path / "one.csv").exit_code == 0
-    blocks = sorted(store.glob("blocks/*/worker.npy"))
+    quorate.aggregate(votes, "majority", store=store)
+    blocks = sorted(store.glob("**/worker.npy"))
     times = [block.stat().st_mtime_ns for block in blocks]
     assert len(blocks) > 1
-    again = run(*arguments, tmp_path / "two.csv", "--method", "majority")
-    assert again.exit_code == 0, again.output
+    again = quorate.aggregate(votes, "one-coin", max_iter=2, store=store)
+    assert again.overview.tasks == 120_000
     assert [block.stat().st_mtime_ns for block in blocks] == times
     other = tmp_path / "other.csv"
     other.write_text("task,worker,label\n1,a,x\n")
-    refused = run("aggregate", other, "--store", store)
-    assert refused.exit_code != 0
-    assert "holds other votes" in refused.output
-    assert "Traceback" not in refused.output
+    with pytest.raises(UsageError, match="holds other votes"):
+        quorate.aggregate(other, store=store)
 
 
 def test_a_directory_with_other_things_in_it_is_left_alone(votes: Path, tmp_path: Path) -> None:
     (tmp_path / "blocks").mkdir()
     (tmp_path / "blocks" / "thesis.txt").write_text("years of work")
-    refused = run("aggregate", votes, "--store", tmp_path)
-    assert refused.exit_code != 0
-    assert "is not empty" in refused.output
+    with pytest.raises(QuorateError, match="is not empty"):
+        quorate.aggregate(votes, store=tmp_path)
     assert (tmp_path / "blocks" / "thesis.txt").read_text() == "years of work"
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--memory", "10MB"), "is too little"),
-        (("--memory", "much"), "memory is a size such as 2GB"),
-        (("--memory", "1GB", "--save", "r.quorate"), "save keeps what is in memory"),
-        (("--memory", "1GB", "--multilabel"), "are for votes in memory"),
-        (("--resume",), "name the store"),
-        (("--engine", "ray", "--address", "127.0.0.1:1"), "needs a store"),
-        (("--engine", "ray", "-o", "-"), "name one for each table"),
-        (("--memory", "1GB", "--method", "telepathy"), "telepathy"),
+        ({"memory": "10MB"}, "is too little"),
+        ({"memory": "much"}, "memory is a size such as 2GB"),
+        ({"resume": True}, "name the store"),
+        ({"engine": "ray", "address": "127.0.0.1:1"}, "needs a store"),
+        ({"engine": "stream"}, "engine is one of threads, disk, ray"),
+        ({"memory": "1GB", "method": "telepathy"}, "telepathy"),
     ],
 )
 def test_what_cannot_be_is_said_before_it_starts(
-    votes: Path,
-    options: tuple[str, ...],
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    votes: Path, options: dict[str, Any], sentence: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("aggregate", votes, *options)
-    assert result.exit_code != 0
-    assert sentence in result.output
-    assert result.output.count("\n") <= 4
+    with pytest.raises(QuorateError, match=sentence) as refused:
+        quorate.aggregate(votes, **options)
+    assert "\n" not in str(refused.value)
     assert not list(tmp_path.iterdir())
-
-
-def test_standard_input_and_tables_are_for_memory(tmp_path: Path) -> None:
-    for source in ("-", [("a", "b", "c")], pl.DataFrame({"task": [1]})):
-        with pytest.raises(UsageError, match="name a file"):
-            quorate.aggregate(source, engine="stream")
 
 
 def test_too_many_workers_for_the_memory_is_said(tmp_path: Path) -> None:
@@ -190,40 +293,52 @@ def test_memory_is_bounded_as_the_system_counts_it(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     names = frame.select(pl.format(f"the-{n}-{{}}", n).alias(n) for n in frame.columns)
     names.write_parquet(path)
-    free, bound = (peak_of(path, tmp_path, *o) for o in ((), ("--memory", "450MB")))
+    free, bound = peak_of(path, tmp_path), peak_of(path, tmp_path, memory="450MB")
     assert bound < 1.2 * 450e6 < free
 
 
-def peak_of(path: Path, place: Path, *options: str) -> int:
+AGGREGATE = """
+import json, sys, quorate
+votes, labels, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+result = quorate.aggregate(votes, **options)
+result.labels.lazy().sink_parquet(labels)
+print(json.dumps(result.notes))
+"""
+
+
+def command(votes: Path, labels: Path, **options: Any) -> list[str]:
+    """A process that aggregates, writes the labels, and prints the notes."""
+    return [sys.executable, "-c", AGGREGATE, str(votes), str(labels), json.dumps(options)]
+
+
+def peak_of(path: Path, place: Path, **options: Any) -> int:
     """Measured by a small process: one counts the memory of who started it as its own."""
-    command = [sys.executable, "-m", "quorate", "aggregate", str(path), "--max-iter", "2"]
-    output = ["-o", str(place / "labels.parquet"), *options]
     measure = (
         "import os, subprocess, sys;"
         "process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL);"
         "_, status, usage = os.wait4(process.pid, 0);"
         "print(-1 if status else usage.ru_maxrss)"
     )
-    small = [sys.executable, "-c", measure, *command, *output]
+    measured = command(path, place / "labels.parquet", max_iter=2, **options)
+    small = [sys.executable, "-c", measure, *measured]
     peak = int(subprocess.run(small, capture_output=True, check=True).stdout)
     assert peak > 0
     return peak * 1024
 
 
 def test_what_was_killed_goes_on_where_it_was(votes: Path, tmp_path: Path) -> None:
-    store, labels = tmp_path / "store", tmp_path / "labels.csv"
-    command = [sys.executable, "-m", "quorate", "aggregate", str(votes), "-o", str(labels)]
-    options = ["--store", str(store), "--tol", "0", "--max-iter", "40", "--json"]
-    process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL)
+    store, labels = tmp_path / "store", tmp_path / "labels.parquet"
+    options: dict[str, Any] = {"method": "dawid-skene", "tol": 0.0, "max_iter": 40}
+    process = subprocess.Popen(command(votes, labels, **options, store=str(store)))
     wait_for_iterations(3, store, process)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not labels.exists()
-    done = subprocess.run([*command, *options, "--resume"], capture_output=True, check=True)
-    notes = json.loads(done.stdout)["notes"]
+    resumed = command(votes, labels, **options, store=str(store), resume=True)
+    notes = json.loads(subprocess.run(resumed, capture_output=True, check=True).stdout)
     assert any(note.startswith("It went on from iteration") for note in notes), notes
-    expected = quorate.aggregate(votes, tol=0.0, max_iter=40).labels
-    assert pl.read_csv(labels).equals(expected)
+    assert pl.read_parquet(labels).equals(quorate.aggregate(votes, **options).labels)
+    assert not list(store.glob("**/checkpoint.pickle"))
 
 
 def wait_for_iterations(n: int, store: Path, process: Any) -> None:
@@ -232,6 +347,5 @@ def wait_for_iterations(n: int, store: Path, process: Any) -> None:
     while len(seen) < n:
         assert process.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < until
-        if (store / "checkpoint.pickle").exists():
-            seen.add((store / "checkpoint.pickle").stat().st_mtime_ns)
+        seen |= {place.stat().st_mtime_ns for place in store.glob("**/checkpoint.pickle")}
         time.sleep(0.002)

@@ -14,6 +14,7 @@ from tests.naive import online as naive
 
 import quorate
 from quorate import DataError, Online, UsageError
+from quorate.fitting import fit_labels
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 from quorate.online.state import State
@@ -116,7 +117,7 @@ def test_settling_is_the_batch_fit_from_the_same_start(method: str) -> None:
     start = online._model.confusion(online._state.params())
     settled = online.settle()
     labels = online._state.ballots.labels(3)
-    batch = quorate.fit(make(method, init=start), labels)
+    batch = fit_labels(make(method, init=start), labels)
     np.testing.assert_allclose(settled.posterior, batch.posterior, atol=1e-9)
     np.testing.assert_array_equal(settled.answers, batch.answers)
     for i, task in enumerate(settled.codebook.tasks):
@@ -314,6 +315,26 @@ def test_names_of_two_kinds_at_once() -> None:
 def test_nothing_yet() -> None:
     with pytest.raises(DataError, match="There are no labels"):
         Online().result()
+
+
+def test_a_model_is_a_method() -> None:
+    votes, _ = crowd_votes()
+    by_name, by_model = Online("hybrid", smoothing=0.5), Online(make("hybrid", smoothing=0.5))
+    for online in (by_name, by_model):
+        online.add(votes)
+    assert by_model.method == "hybrid"
+    np.testing.assert_array_equal(by_name.result().posterior, by_model.result().posterior)
+    with pytest.raises(UsageError, match="majority does not go online"):
+        Online(quorate.Majority())
+
+
+def test_it_says_in_a_line_what_it_holds() -> None:
+    votes, _ = crowd_votes()
+    online = Online()
+    online.add(votes)
+    tasks, workers = ({vote[at] for vote in votes} for at in (0, 1))
+    counts = f"{len(votes):,} votes on {len(tasks):,} tasks by {len(workers):,} workers"
+    assert repr(online) == f"Online(fast-dawid-skene: {counts})"
 
 
 def test_repeats_count_and_the_last_is_taken_back_first() -> None:

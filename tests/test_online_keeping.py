@@ -19,6 +19,7 @@ from tests.test_online import METHODS, crowd_votes, state_of
 
 import quorate
 from quorate import DataError, Online, UsageError
+from quorate.models import make
 from quorate.online import keeping
 
 # A process that has imported everything forks one after the other; each goes on with the votes
@@ -252,6 +253,19 @@ def test_a_disk_that_is_full_changes_nothing(
         online.add(("t3", "ann", "no"))
     with Online.open(tmp_path) as online:
         assert online.n_votes == 2 and not online.notes
+
+
+def test_a_model_is_kept_by_its_name_and_options(tmp_path: Path) -> None:
+    model = make("fast-dawid-skene", smoothing=0.5)
+    with Online.open(tmp_path, model) as online:
+        online.add([("t", "w", "a"), ("t", "v", "b")])
+        before = online.label("t")
+    with Online.open(tmp_path) as online:
+        assert online.method == "fast-dawid-skene" and online.label("t") == before
+    with Online.open(tmp_path, model) as online:
+        assert online.n_votes == 2
+    with pytest.raises(UsageError, match=r"was made with smoothing 0\.5"):
+        Online.open(tmp_path, make("fast-dawid-skene", smoothing=0.1))
 
 
 def test_names_that_json_cannot_hold(tmp_path: Path) -> None:

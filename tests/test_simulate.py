@@ -613,10 +613,23 @@ def test_tables_are_read_with_the_codes_they_have() -> None:
     read = quorate.read_votes(crowd.votes)
     np.testing.assert_array_equal(read.labels.label, crowd.labels.label)
     assert read.codebook.classes.to_list() == ["a", "b", "c"]
-    result = fit(quorate.Majority(), crowd.labels, codebook=crowd.codebook)
+    result = fit(quorate.Majority(), quorate.Votes.of(crowd.labels, crowd.codebook))
     assert result.labels["task"].to_list() == crowd.gold["task"].to_list()
-    scored = quorate.compare(crowd.votes, ["majority"], gold=crowd.gold, hidden=0).scores[0]
+    scored = quorate.compare(crowd.votes, ["majority"], gold=crowd.gold, held_out=0).scores[0]
     assert scored.error == pytest.approx(crowd.vote_error)
+
+
+def test_a_crowd_says_in_a_line_what_it_is() -> None:
+    crowd = simulate(20, 100, 3, n_classes=4, spammers=0.1, seed=1)
+    assert repr(crowd) == (
+        "Crowd(100 tasks, 20 workers (18 honest, 2 spammer), 300 votes, 4 classes; mean accuracy"
+        f" {crowd.accuracy.mean():.3f})"
+    )
+
+
+def test_a_misspelt_option_is_refused() -> None:
+    with pytest.raises(UsageError, match="did you mean 'spammers'"):
+        simulate(spamers=0.1)
 
 
 def test_runs_of_labels_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -787,7 +800,7 @@ def test_naive_bayes_gains_by_the_features() -> None:
     result = fit(quorate.NaiveBayes(feature_weight=1.0), crowd.labels)
     np.testing.assert_allclose(result.params.feature_rate, crowd.feature_rate, atol=0.12)
     by_table = quorate.aggregate(
-        crowd.votes, "naive-bayes", features=crowd.features, feature_weight=1
+        crowd.votes, quorate.NaiveBayes(feature_weight=1.0), features=crowd.features
     )
     np.testing.assert_allclose(by_table.posterior, result.posterior, atol=1e-6)
 
@@ -797,7 +810,7 @@ def test_multilabel_finds_the_sets() -> None:
         15, 1500, 7, n_classes=4, several=0.3, kind="confusion", spammers=0.3, beta=(6, 2), seed=5
     )
     vote = quorate.aggregate(crowd.votes, "majority", multilabel=True)
-    result = quorate.aggregate(crowd.votes, multilabel=True, smoothing=0.1)
+    result = quorate.aggregate(crowd.votes, "dawid-skene", multilabel=True, smoothing=0.1)
     assert result.classes == ["a", "b", "c", "d"]
     wrong = (result.answers != crowd.truth).mean()
     assert (vote.answers != crowd.truth).mean() == pytest.approx(crowd.vote_error)
@@ -829,8 +842,8 @@ def succeed(line: str = "") -> Any:
 def test_the_command_writes_what_python_draws(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     printed = succeed(
-        "-o votes.csv --gold gold.csv --workers-table workers.parquet --features f.jsonl"
-        " --tasks 300 --workers 40 --classes 3 --labels-per-task 4 --kind confusion --beta 5,2"
+        "-o votes.csv --truth gold.csv --workers workers.parquet --features-out f.jsonl"
+        " --n-tasks 300 --n-workers 40 --n-classes 3 --votes-per-task 4 --kind confusion --beta 5,2"
         " --low 0.2 --high 0.9 --prior 0.5,0.3,0.2 --assignment skewed --skew 0.7 --spammers 0.1"
         " --inverted 0.05 --colluders 3 --groups 2 --correlation 0.3 --tiring 80 --n-features 6"
         " --seed 11"
@@ -852,13 +865,13 @@ def test_the_command_writes_what_python_draws(tmp_path: Path, monkeypatch: Any) 
 
 def test_glad_and_several_on_the_command_line(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    succeed("--kind glad --ability-prior 2,0.5 --easiness-prior 0,1 --gold g.csv")
+    succeed("--kind glad --ability-prior 2,0.5 --easiness-prior 0,1 --truth g.csv")
     assert pl.read_csv("g.csv").columns == ["task", "label", "difficulty"]
     expected = simulate(kind="glad", ability_prior=(2, 0.5), easiness_prior=(0, 1))
     assert pl.read_csv("g.csv")["difficulty"].to_list() == pytest.approx(
         expected.gold["difficulty"].to_list()
     )
-    succeed("--several 0.4 --classes 3 -o v.csv --gold g.csv")
+    succeed("--several 0.4 --n-classes 3 -o v.csv --truth g.csv")
     result = quorate.aggregate("v.csv", multilabel=True, gold="g.csv")
     truth = simulate(several=0.4, n_classes=3).truth
     np.testing.assert_array_equal(result.answers, truth.astype(bool))
@@ -874,7 +887,7 @@ def test_a_table_of_pairs_on_the_command_line(tmp_path: Path, monkeypatch: Any) 
 
 
 def test_json_and_standard_output() -> None:
-    result = succeed("-o - --tasks 20 --json")
+    result = succeed("-o - --n-tasks 20 --json")
     votes = pl.read_csv(io.BytesIO(result.stdout_bytes))
     assert votes.columns == ["task", "worker", "label"] and len(votes) == 100
     summary = json.loads(result.stderr)
@@ -886,7 +899,7 @@ def test_json_and_standard_output() -> None:
 def test_votes_flow_into_aggregate() -> None:
     quorate_ = f"{sys.executable} -m quorate"
     command = (
-        f"{quorate_} simulate --tasks 50 --seed 3 -o - 2> /dev/null | {quorate_} aggregate - -o -"
+        f"{quorate_} simulate --n-tasks 50 --seed 3 -o - 2> /dev/null | {quorate_} aggregate - -o -"
     )
     run = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert len(run.stdout.splitlines()) == 51
@@ -898,12 +911,12 @@ def test_votes_flow_into_aggregate() -> None:
         (["--beta", "4"], "beta is two numbers such as 4,2; not '4'."),
         (["--prior", "0.7,x"], "prior must be numbers, not ['0.7', 'x']."),
         (
-            ["--features", "f.csv"],
+            ["--features-out", "f.csv"],
             "There are no features to write: say how many with --n-features.",
         ),
         (["-o", "votes"], "The name votes does not say its format"),
         (["--assignment", "absent.csv"], "absent.csv"),
-        (["-o", "-", "--gold", "-"], "Only one table can go to standard output."),
+        (["-o", "-", "--truth", "-"], "Only one table can go to standard output."),
         (["--kind", "x"], "kind is one of one-coin, confusion, glad, not 'x'."),
     ],
 )

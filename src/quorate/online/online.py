@@ -360,9 +360,10 @@ class Online:
             return self._settled
         if self._start is not None and self._start_votes is None:
             raise UsageError("The votes of the start are not known: give them to Online.")
-        votes, params, engine = self._votes(), self._state.params(), Threads()
+        votes = self._votes()
         if not votes.blocks.n_labels:
             raise DataError("There are no labels to aggregate.")
+        params, engine = self._state.params(), Threads()
         fold = engine.over(votes.blocks)
         fold.begin(self._model.begin)
         stats = fold.sweep(self._model.sweep, params)
