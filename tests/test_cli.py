@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 import quorate
+from quorate.aggregation import aggregate
 from quorate.cli import main
 from quorate.errors import UsageError
 from quorate.models import METHODS, make
@@ -40,6 +42,7 @@ VOTES = [
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
     table = pl.DataFrame(VOTES, schema=["task", "worker", "label"], orient="row")
     table.write_csv("votes.csv")
     return tmp_path
@@ -67,6 +70,7 @@ def lines(text: str) -> list[str]:
 
 COMMAND = [sys.executable, "-m", "quorate"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(quorate.__file__).parents[1])}
+ENVIRONMENT.pop("COLUMNS", None)  # as wide as need be, where there is no terminal
 
 
 def shell(
@@ -391,7 +395,7 @@ def test_a_file_that_is_not_there_is_said_to_be_not_there(option: str) -> None:
 @pytest.mark.parametrize("command", ["aggregate", "explain", "compare", "assign"])
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("dawidskene", "dawid-skene"), ("dawid_skene", "dawid-skene"), ("kso", "kos")],
+    [("dawidskene", "dawid-skene"), ("dawid_skene", "dawid-skene"), ("majorty", "majority")],
 )
 def test_a_misspelt_method(command: str, name: str, meant: str) -> None:
     extra = {"explain": ["--task", "t01"], "assign": ["--budget", "1"]}.get(command, [])
@@ -635,21 +639,22 @@ def test_compare() -> None:
     ).write_csv("gold.csv")
     args = ("compare", "votes.csv", "-m", "majority", "-m", "kos", "--gold", "gold.csv")
     result = succeed(*args, "--held-out", "0.2", "-o", "scores.csv")
-    assert f"{round(0.2 * len(VOTES))} held-out votes" in result.stdout
+    assert "30 held-out votes" in result.stdout  # one of each task
     assert result.stderr == "Wrote scores.csv (2 rows).\n"
     assert pl.read_csv("scores.csv")["method"].to_list() == ["majority", "kos"]
     summary = strict(succeed(*args, "--json").stdout)
-    assert summary["held_out_votes"] == round(0.1 * len(VOTES))
+    assert summary["held_out_votes"] == round(0.1 * len(VOTES)) < 30
 
 
 def test_assign() -> None:
     Path("who.csv").write_text("worker,cost\nann,2\nzoe,1\n")
     Path("more.csv").write_text("task\nnew\n")
     files = ("--available", "who.csv", "--tasks", "more.csv")
-    args = ("assign", "votes.csv", "--budget", "4", "--ask", "best", *files)
+    policy = ("--policy", "entropy", "--ask", "best")
+    args = ("assign", "votes.csv", "--budget", "4", *policy, *files)
     result = succeed(*args, "-o", "next.csv")
     table = pl.read_csv("next.csv")
-    assert set(table["worker"]) <= {"ann", "zoe"} and "new" in table["task"]
+    assert set(table["worker"]) <= {"ann", "zoe"} and table["task"][0] == "new"
     assert result.stderr == f"Wrote next.csv ({len(table)} rows).\n"
     assert strict(succeed(*args, "--max-error", "0.4", "--json").stdout)["votes"] <= len(table)
     assert run("assign", "votes.csv").exit_code == 2
@@ -769,13 +774,10 @@ def test_no_number_of_a_comparison_is_ever_cut(width: int) -> None:
 
 
 def test_into_a_pipe_nothing_is_cut_and_no_line_is_folded() -> None:
-    names = [f"{'very-' * 40}{worker}" for worker in WORKERS]
+    names = [f"{'very-' * 10}{worker}" for worker in WORKERS]
     rows = [(task, names[WORKERS.index(worker)], label) for task, worker, label in VOTES]
     pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row").write_csv("v.csv")
-    environment = {k: v for k, v in ENVIRONMENT.items() if k != "COLUMNS"}
-    command = [*COMMAND, "v.csv", "-m", "majority"]
-    done = subprocess.run(command, capture_output=True, check=True, env=environment)
-    printed = done.stdout.decode()
+    printed = shell("v.csv", "-m", "majority").stdout.decode()
     assert sum(name in printed for name in names) == 10
     assert "…" not in printed
 
@@ -867,7 +869,7 @@ def started(*args: str) -> Iterator[subprocess.Popen[bytes]]:
 
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     command = [*COMMAND, *args]
-    with subprocess.Popen(command, env=ENVIRONMENT, preexec_fn=listen, **pipes) as process:  # noqa: PLW1509
+    with subprocess.Popen(command, env=ENVIRONMENT, preexec_fn=listen, **pipes) as process:
         yield process
 
 
@@ -901,6 +903,7 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(command: str) -> None:
 
 
 def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    @wraps(aggregate)
     def fill(*_: Any, **__: Any) -> None:
         raise MemoryError
 
