@@ -81,7 +81,8 @@ def _who(found: Mapping[str, Any], n_workers: int) -> str:
 
 
 def _how(how: Mapping[str, Any]) -> list[tuple[str, str]]:
-    rows = [("method", how["method"]), ("iterations", iterations(how))]
+    count, _, state = iterations(how).partition(" iterations")
+    rows = [("method", how["method"]), ("iterations", f"{count}{state}")]
     if how["mixture"] is not None:
         weights = how["mixture"]["weights"].items()
         rows.append(("weights", ", ".join(f"{name} {share:.0%}" for name, share in weights)))
