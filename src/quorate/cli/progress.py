@@ -51,9 +51,9 @@ def _drawn() -> Any:
 
     columns = (
         TextColumn("{task.fields[what]}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[how]}", markup=False),
+        BarColumn(bar_width=20),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[how]}", markup=False),
     )
     console = Console(stderr=True)
     return Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty())
