@@ -1,0 +1,297 @@
+"""Write the parts of the documentation that the code knows: `make reference`.
+
+The options and the paper of every method, the tables of methods, the page of the command line and
+the list of public names. Everything else on a page is written by hand and kept; a method that has
+no page yet gets one from its docstrings.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+
+import quorate
+from quorate import datasets, metrics
+from quorate.cli import main
+from quorate.model import Method, Model
+from quorate.models import METHODS
+from quorate.options import Option
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+SHARED = ("max_iter", "tol", "smoothing", "seed")  # options of the command line itself
+PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def pages() -> dict[Path, str]:
+    """What every generated page, or page with a generated part, has to hold."""
+    index = DOCS / "methods" / "index.md"
+    written = {page_of(method): method_page(method) for method in METHODS.values()}
+    written[index] = filled(index.read_text(), {"methods": methods_table("", uses=True)})
+    readme = ROOT / "README.md"
+    written[readme] = filled(readme.read_text(), {"methods": methods_table("docs/methods/")})
+    written[DOCS / "reference" / "command-line.md"] = command_line_page()
+    written[DOCS / "reference" / "python.md"] = python_page()
+    return written
+
+
+def filled(text: str, parts: Mapping[str, str]) -> str:
+    """The text with what stands between the markers of each part replaced."""
+
+    def fill(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"<!-- generated: {name} -->\n{parts[name]}\n<!-- end -->" if name in parts else found[0]
+
+    return PART.sub(fill, text)
+
+
+# Methods.
+
+
+def page_of(method: Method) -> Path:
+    """Where the page of a method is."""
+    return DOCS / "methods" / f"{method.name}.md"
+
+
+def method_page(method: Method) -> str:
+    """The page of a method: what is there, or a new one, with its generated parts."""
+    path = page_of(method)
+    text = path.read_text() if path.exists() else new_page(method)
+    return filled(text, {"about": about(method), "options": options_table(method)})
+
+
+def new_page(method: Method) -> str:
+    """A page made of the docstrings of the method's module and class."""
+    module = inspect.getmodule(method.model)
+    described = [inspect.getdoc(part) or "" for part in (module, method.model)]
+    text = "\n\n".join(re.split(r"\n+Examples?:\n", part)[0].strip() for part in described)
+    return (
+        f"# {method.name}\n\n<!-- generated: about -->\n<!-- end -->\n\n{text}\n\n"
+        "## Options\n\n<!-- generated: options -->\n<!-- end -->\n"
+    )
+
+
+def about(method: Method) -> str:
+    """What the method is in one sentence, its paper, its class, and what it can do."""
+    lines = [method.summary, ""]
+    if method.paper != "-":
+        lines.append(f"- **Paper:** {method.paper}.")
+    lines.append(f"- **In Python:** `{call(method)}`, or the name `\"{method.name}\"`.")
+    lines.append(f"- **On the command line:** `-m {method.name}`.")
+    lines += [f"- {sentence}" for sentence in abilities(method)]
+    return "\n".join(lines)
+
+
+def call(method: Method) -> str:
+    """How the model of a method is made in Python."""
+    settings = ", ".join(f"{name}={value!r}" for name, value in method.settings.items())
+    return f"quorate.{method.model.__name__}({settings})"
+
+
+def abilities(method: Method) -> Iterator[str]:
+    """What the method can do that others cannot, and the other way round."""
+    model = method.model
+    if model.two_classes_only:
+        yield "Two classes only; more need an [order](ordered.md)."
+    if model.learns_from_features:
+        yield "Learns from [features of the tasks](../guides/votes.md#features-of-tasks)."
+    if model.takes_weights:
+        yield "Can [discount correlated workers](../guides/judges.md)."
+
+
+def options_table(method: Method) -> str:
+    """The options of a method: default, possible values and meaning."""
+    rows = [
+        (f"`{option.name}`", f"`{shown(option.default)}`", values(option), option.doc)
+        for option in method.options.values()
+    ]
+    return table(("option", "default", "values", "meaning"), rows)
+
+
+def shown(value: Any) -> str:
+    """A default as one types it."""
+    if isinstance(value, tuple):
+        return ",".join(f"{part:g}" for part in value)
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
+
+
+def values(option: Option) -> str:
+    """What values an option can have, in words."""
+    words = [f"`{choice}`" for choice in option.choices]
+    bounds = [
+        f"{word} {bound:g}"
+        for word, bound in (
+            ("at least", option.at_least),
+            ("above", option.above),
+            ("at most", option.at_most),
+        )
+        if isinstance(bound, (int, float))
+    ]
+    return ", ".join(words + ([" and ".join(bounds)] if bounds else []))
+
+
+def methods_table(folder: str, *, uses: bool = False) -> str:
+    """Every method with what it does, linked to its page, and when to use it."""
+    head = ("method", "what it does", "use it when") if uses else ("method", "what it does")
+    rows = [
+        (f"[`{m.name}`]({folder}{m.name}.md)", m.summary, *([use_of(m)] if uses else []))
+        for m in METHODS.values()
+    ]
+    return table(head, rows)
+
+
+def use_of(method: Method) -> str:
+    """The sentence under the heading "When to use it" of the method's page."""
+    path = page_of(method)
+    text = path.read_text() if path.exists() else ""
+    found = re.search(r"^## When to use it\n\n(.+?)(?:\.\s|\.?\n\n)", text, re.MULTILINE | re.DOTALL)
+    return " ".join(found[1].split()) if found else ""
+
+
+# The command line.
+
+
+def command_line_page() -> str:
+    """Every command with its arguments and options, as its help has them."""
+    opening = (DOCS / "reference" / "command-line.opening").read_text().rstrip()
+    sections = [section(*command) for command in commands(main, "quorate")]
+    return "\n\n".join([opening, *sections]) + "\n"
+
+
+def commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    """The commands of a group, and those of its groups, by their full names."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        yield f"{path} {name}", command
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path} {name}")
+
+
+def section(name: str, command: click.Command) -> str:
+    """A command: its help, and a table of what it takes."""
+    context = click.Context(command, info_name=name)
+    text = inspect.cleandoc(command.help or "").replace("\b\n", "").split("\f")[0].strip()
+    usage = " ".join([name, *command.collect_usage_pieces(context)])
+    rows = [row(parameter, context) for parameter in command.params if not hidden(parameter)]
+    parts = [f"## {name}", paragraphs(text), f"    {usage}"]
+    return "\n\n".join([*parts, table(("option", "default", "meaning"), rows)])
+
+
+def paragraphs(text: str) -> str:
+    """Help as Markdown: examples, which are indented, stay as they are."""
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def hidden(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Option) and parameter.hidden
+
+
+def row(parameter: click.Parameter, context: click.Context) -> tuple[str, str, str]:
+    """An argument or option: how it is written, its default, and its help."""
+    if not isinstance(parameter, click.Option):
+        name = parameter.make_metavar(context)
+        return f"`{name}`", "", getattr(parameter, "help", None) or ARGUMENTS.get(parameter.name or "", "")
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    kind = "" if parameter.is_flag or parameter.count else f" `{parameter.make_metavar(context)}`"
+    extra = parameter.get_help_extra(context)
+    return names + kind, extra.get("default", ""), parameter.help or ""
+
+
+# Click has no help for arguments.
+ARGUMENTS = {
+    "votes": "Files of votes, which are one input; `-` for standard input.",
+    "name": "A name; without one all are listed.",
+    "names": "Names of data sets, or `all`.",
+}
+
+
+# Python.
+
+
+def python_page() -> str:
+    """An entry for every public name, in groups."""
+    groups = {
+        "Functions": [n for n in public() if inspect.isfunction(getattr(quorate, n))],
+        "Results and votes": [n for n in public() if is_plain_class(getattr(quorate, n))],
+        "Methods": [n for n in public() if is_kind(getattr(quorate, n), Model)],
+        "Errors": [n for n in public() if is_kind(getattr(quorate, n), Exception)],
+    }
+    sections = [section_of(title, quorate, names) for title, names in groups.items()]
+    sections += [
+        section_of("Parts of results", quorate, PARTS),
+        section_of("quorate.metrics", metrics, functions_of(metrics)),
+        section_of("quorate.datasets", datasets, documented(datasets)),
+    ]
+    return "# Python\n\n" + "\n\n".join(sections) + "\n"
+
+
+# Classes that attributes of public objects have, by their full names.
+PARTS: list[str] = []
+
+
+def section_of(title: str, home: ModuleType, names: Iterable[str]) -> str:
+    """A heading, and an entry for each name."""
+    return "\n\n".join([f"## {title}", *(f"::: {full_name(home, name)}" for name in names)])
+
+
+def full_name(home: ModuleType, name: str) -> str:
+    """Where a name is defined, as mkdocstrings wants it."""
+    if "." in name:
+        return name
+    thing = getattr(home, name)
+    return f"{thing.__module__}.{thing.__qualname__}"
+
+
+def public() -> list[str]:
+    return [name for name in quorate.__all__ if not name.startswith("__")]
+
+
+def is_kind(thing: Any, kind: type) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, kind)
+
+
+def is_plain_class(thing: Any) -> bool:
+    return inspect.isclass(thing) and not issubclass(thing, (Model, Exception))
+
+
+def functions_of(module: ModuleType) -> list[str]:
+    """The public functions that a module itself defines."""
+    return [
+        name
+        for name, thing in vars(module).items()
+        if inspect.isfunction(thing) and thing.__module__ == module.__name__ and name[0] != "_"
+    ]
+
+
+def documented(module: ModuleType) -> list[str]:
+    """The functions and classes of a module's public names."""
+    names = [getattr(module, name) for name in module.__all__]
+    return [thing.__name__ for thing in names if inspect.isclass(thing) or inspect.isfunction(thing)]
+
+
+# Markdown.
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table; a bar within a cell is escaped."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *([cell(text) for text in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines)
+
+
+def cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text)
