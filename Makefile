@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench lock clean
+.PHONY: demo test lint docs papers papers-quick bench lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -20,6 +20,14 @@ lint: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/zensical serve
+
+# The tables and figures of the papers beside the published ones, in about half an hour on two cores.
+papers: $(VENV)/.installed-peers
+	$(BIN)/python -m reproductions all --out docs/results --page docs/reproduction.md
+
+# The same with fewer trials, in two minutes, into a directory that is left for you to look at.
+papers-quick: $(VENV)/.installed-dev
+	out=$$(mktemp -d) && $(BIN)/python -m reproductions all --quick --out $$out --page $$out/page.md
 
 # Quorate against others on the same votes, what a vote costs, and a cluster that loses parts of itself.
 bench: $(VENV)/.installed-peers

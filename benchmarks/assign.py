@@ -14,9 +14,6 @@ from rich.console import Console
 from rich.table import Table
 
 import quorate
-from quorate import next_tasks
-from quorate.votes import Kind, ReadReport, Votes
-from quorate.labels import Codebook
 from quorate.models.one_coin import one_coin_confusion
 from quorate.simulation import simulate
 
@@ -28,14 +25,14 @@ def main() -> None:
     arguments = parser.parse_args()
     accuracy = np.random.default_rng(1).uniform(0.5, 0.95, 1_000)
     labels = simulate(one_coin_confusion(accuracy, 3), arguments.tasks, 3, seed=1).labels
-    report = ReadReport(labels.n_labels, 0, 0, True)
-    votes = Votes(labels, Codebook.numbered(labels), report, Kind())
+    votes = quorate.Votes.of(labels)
+    model = quorate.OneCoin(beta=(4, 2), low=1 / 3)
     table = Table("policy", "seconds", "of which the fit", "expected error", "after")
     for policy in ("random", "entropy", "gain", "forest"):
         began = time.perf_counter()
-        quorate.aggregate(votes, method="one-coin", beta=(4, 2), low=1 / 3)
+        quorate.aggregate(votes, model)
         fitting = time.perf_counter() - began
-        plan = next_tasks(votes, arguments.budget, policy=policy)
+        plan = quorate.assign(votes, arguments.budget, policy=policy)
         seconds = time.perf_counter() - began - fitting
         errors = (f"{plan.error_now:.2%}", f"{plan.error_after:.2%}")
         table.add_row(policy, f"{seconds:.1f}", f"{fitting:.1f}", *errors)

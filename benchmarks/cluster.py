@@ -72,12 +72,13 @@ def wait_for_iterations(n: int, store: Path, process: subprocess.Popen[str]) -> 
     began = time.time_ns()
 
     def enough() -> bool:
-        try:
-            kept = (store / "checkpoint.pickle").stat().st_mtime_ns
-        except FileNotFoundError:
-            return False
-        if kept > began:
-            seen.add(kept)
+        for checkpoint in store.glob("unfinished-*/checkpoint.pickle"):
+            try:
+                kept = checkpoint.stat().st_mtime_ns
+            except FileNotFoundError:
+                continue
+            if kept > began:
+                seen.add(kept)
         return len(seen) >= n
 
     wait_for(enough, process)
@@ -183,7 +184,7 @@ def main() -> None:
             began = time.perf_counter()
             lost = scenario(votes, output, store)
             seconds = time.perf_counter() - began
-            found = pl.read_parquet(output / "*.parquet")
+            found = pl.read_parquet(output)
             results.append(
                 {
                     "run": name,

@@ -36,9 +36,8 @@ STORAGE = 0.5e9  # bytes a second that each node reads and writes of what all sh
 
 def measure(path: str) -> dict[str, Any]:
     """In a process of its own: CPU and wall seconds of each stage, disk and memory."""
+    import quorate
     from quorate.engines.wire import only
-    from quorate.large import Scale, aggregate_large
-    from quorate.votes.store import Source
 
     spent = {stage: [0.0, 0.0] for stage in STAGES}
     at = [time.process_time(), time.perf_counter()]
@@ -57,9 +56,16 @@ def measure(path: str) -> dict[str, Any]:
             if done == total and what in SHUFFLE:
                 disk[what] = size_of(Path(store))
 
-        options = {"tol": 0.0, "max_iter": ITERATIONS}
-        scale = Scale(memory="2GB", store=store, stage=stage, tables=("labels",))
-        result = aggregate_large(Source(path), "dawid-skene", options, scale)
+        result = quorate.aggregate(
+            path,
+            "dawid-skene",
+            tol=0.0,
+            max_iter=ITERATIONS,
+            memory="2GB",
+            store=store,
+            progress=stage,
+        )
+        result.labels.sink_parquet(Path(store) / "labels.parquet")
         charge("labels")
         disk["iterations"] = size_of(Path(store))
         every = np.arange(len(result.tally))

@@ -92,7 +92,7 @@ def coverage(regime: Regime, method: str, n_workers: int) -> list[str]:
         result = quorate.fit(make(method), crowd.labels)
         tables = {"accuracy": (result.workers_frame, truth.diagonal(0, 1, 2) @ regime.shares)}
         if result.confusion is not None:
-            tables["probability"] = (result.confusion_frame, truth.ravel())
+            tables["probability"] = (result.confusion_table, truth.ravel())
         for name, (table, true) in tables.items():
             low, high = table["low"].to_numpy(), table["high"].to_numpy()
             held[name].append((low <= true) & (true <= high))

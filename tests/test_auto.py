@@ -12,12 +12,9 @@ import pytest
 
 import quorate
 from quorate import Labels, demo, fit, kernels, metrics, simulate
-from quorate.bench import field, weighing
-from quorate.bench.experiment import Plan
-from quorate.bench.judging import known
 from quorate.engines.threads import Threads
 from quorate.model import Off
-from quorate.models import METHODS, Auto, DawidSkene, Mace, Majority
+from quorate.models import Auto, DawidSkene, Mace, Majority
 from quorate.models import auto as module
 from quorate.result import ExpectedError, Overview, Result
 
@@ -226,17 +223,6 @@ def test_other_methods_are_not_believed_as_they_are() -> None:
         assert low < error < high
 
 
-def test_the_expected_error_of_any_method_on_public_sets(data: Path) -> None:
-    for method in ("majority", "dawid-skene", "mace", "iwmv", "ibcc", "glad"):
-        held = 0
-        for name in field.DATA_SETS:
-            votes = known(name, data)
-            result = field.fitted(method, votes.labels)
-            error = field.percent_wrong(result.posterior, votes.truth) / 100
-            held += result.expected_error.low <= error <= result.expected_error.high
-        assert held >= 11, method
-
-
 def test_reliability_and_calibration_slowly() -> None:
     random = np.random.default_rng(0)
     belief, truth = random.dirichlet(np.ones(3), size=200), random.integers(-1, 3, size=200)
@@ -257,49 +243,3 @@ def test_tempering_keeps_the_order_and_the_sum() -> None:
     np.testing.assert_allclose(cooler.sum(axis=1), 1)
     assert np.array_equal(cooler.argsort(axis=1), belief.argsort(axis=1))
     np.testing.assert_allclose(kernels.temper(cooler, 1 / 3.0), belief)
-
-
-@pytest.fixture(scope="module")
-def on_public_sets(data: Path) -> tuple[Any, Any]:
-    plan = Plan(data, frozenset(field.DATA_SETS))
-    found = {f"weighing/{name}": weighing.weighing_on(plan, name) for name in field.DATA_SETS}
-    singles = ["majority", "dawid-skene", "hybrid", "mace", "iwmv"]  # the best on average, the fast
-    rows = [{"data": name, **errors_on(name, singles, data)} for name in field.DATA_SETS]
-    for row in rows:
-        row["auto"] = 100 * found[f"weighing/{row['data']}"]["error"]
-    means = {
-        c: None if any(r[c] is None for r in rows) else float(np.mean([r[c] for r in rows]))
-        for c in (*singles, "auto")
-    }
-    return found, [*rows, {"data": "mean", **means}]
-
-
-def errors_on(name: str, methods: list[str], data: Path) -> dict[str, Any]:
-    votes = known(name, data)
-    return {
-        method: None
-        if METHODS[method].two_classes_only and votes.labels.n_classes > 2
-        else field.percent_wrong(field.fitted(method, votes.labels).posterior, votes.truth)
-        for method in methods
-    }
-
-
-def test_what_must_hold_on_public_sets(on_public_sets: tuple[Any, Any]) -> None:
-    claims = weighing.report(*on_public_sets).claims
-    assert len(claims) == 7
-    assert all(claim.holds for claim in claims[:5]), claims
-
-
-def test_what_other_sets_choose_holds_on_the_one_left_out(on_public_sets: tuple[Any, Any]) -> None:
-    table = {table.name: table for table in weighing.report(*on_public_sets).tables}["left-out"]
-    assert len(table.rows) == 14
-    for row in table.rows:
-        assert row["models with the vote"] == "majority + dawid-skene + mace"
-    chosen = np.mean([row["error with it"] for row in table.rows])
-    assert chosen < min(v for c, v in on_public_sets[1][-1].items() if c not in ("data", "auto"))
-    assert np.mean([row["calibration error"] for row in table.rows]) < 0.6 * 0.121
-    assert sum(row["inside"] for row in table.rows) >= 9
-
-
-def test_there_is_no_report_without_data() -> None:
-    assert weighing.report({}, [{"data": "mean"}]).claims == ()

@@ -7,14 +7,18 @@ import errno
 import io
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
+import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from graphlib import TopologicalSorter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -194,6 +198,31 @@ def test_every_data_set_says_where_it_comes_from() -> None:
         assert ("labels" in each.checksums) == (each.labels > 0) == (each.workers > 0)
         assert ("gold" in each.checksums) == (each.gold > 0)
         assert ("features" in each.checksums) == (each.n_features > 0)
+
+
+def test_the_catalogue_is_data_that_comes_with_the_package() -> None:
+    text = files("quorate.datasets").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    written = tomllib.loads(text)["data-sets"]
+    assert list(written) == list(CATALOGUE) and len(CATALOGUE) == 19
+    for name, each in CATALOGUE.items():
+        assert each.tasks == written[name]["tasks"]
+        assert each.checksums == written[name]["checksums"]
+        assert len(each.urls) == len(written[name].get("files") or written[name]["urls"])
+
+
+def test_the_catalogue_is_read_when_first_needed() -> None:
+    script = (
+        "import quorate.datasets as d; print('_data_sets' in vars(d.CATALOGUE)); len(d.CATALOGUE)"
+    )
+    script += "; print('_data_sets' in vars(d.CATALOGUE))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]
+
+
+def test_which_conversions_were_tried_on_the_whole_original() -> None:
+    whole = {name for name, each in CATALOGUE.items() if each.tried.startswith("tried on all")}
+    public = {"bird", "rte", "dog", "dog_min40", "trec", "web"}
+    assert whole == {*public, "dawid_skene_1979", "iris_ma"}
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.checks import random_problem
 from tests.naive.glad import joint_probability, log_density
-from tests.test_published_figures import gold_codes, votes_of
+from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import Glad, Labels, UsageError, fit, metrics

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.checks import assert_close, random_problem
 from tests.naive.ordered import differences, pooled
-from tests.test_published_figures import gold_codes, votes_of
+from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import DawidSkene, Labels, Majority, OneCoin, Ordered, fit, metrics

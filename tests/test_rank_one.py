@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.test_published_figures import gold_codes, votes_of
+from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import EigenRatio, GhoshSVD, Labels, RankOne, Result, fit, metrics
-from quorate.bench.rank_one.teams import crowd_on
 from quorate.model import Model
 from quorate.models.rank_one import VARIANTS
+from reproductions.rank_one.teams import crowd_on
 
 
 @pytest.mark.parametrize(

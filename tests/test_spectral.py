@@ -11,7 +11,7 @@ import pytest
 from tests import checks
 from tests.checks import CHECKS, Case, Problem, assert_close, random_problem
 from tests.naive.spectral import spectral_start
-from tests.test_published_figures import gold_codes, votes_of
+from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import DawidSkene, Labels, OneCoin, UsageError, fit, metrics

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from tests.checks import assert_close
-from tests.test_published_figures import gold_codes, votes_of
+from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import EigenRatio, GhoshSVD, Kos, Labels, UsageError, fit, metrics

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import beta
-from tests.test_published_figures import gold_codes, votes_of
+from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import Ibcc, Labels, Mace, UsageError, fit, metrics

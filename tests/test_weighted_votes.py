@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.test_published_figures import gold_codes, votes_of
+from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import Labels, MaxMargin, WeightedVote, fit, metrics

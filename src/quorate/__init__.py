@@ -3,7 +3,7 @@
 >>> import quorate
 >>> votes = [("t1", "ann", "yes"), ("t1", "bob", "yes"), ("t1", "eve", "no"), ("t2", "ann", "no"),
 ...          ("t2", "bob", "no"), ("t2", "eve", "no"), ("t3", "ann", "yes"), ("t3", "bob", "yes")]
->>> quorate.aggregate(votes, smoothing=0.1).labels["label"].to_list()
+>>> quorate.aggregate(votes).labels["label"].to_list()
 ['yes', 'no', 'yes']
 """
 
@@ -18,36 +18,37 @@ if TYPE_CHECKING:
     from quorate.aggregation import aggregate
     from quorate.assignment import Assignment, next_tasks
     from quorate.comparison import Comparison, compare
-    from quorate.trust.correlated import Independence, independence
     from quorate.diagnosis import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
     from quorate.fitting import fit
     from quorate.heldout import weigh_features
-    from quorate.votes import read_votes
     from quorate.labels import Codebook, Labels
     from quorate.large import LargeResult
     from quorate.models import (
+        GLAD,
+        IBCC,
+        IWMV,
+        KOS,
+        M3V,
+        MACE,
         Auto,
         DawidSkene,
         EigenRatio,
         GhoshSVD,
-        Glad,
-        Ibcc,
-        Kos,
-        Mace,
         Majority,
-        MaxMargin,
         NaiveBayes,
         OneCoin,
         Ordered,
         RankOne,
-        WeightedVote,
+        SpectralEM,
         methods,
     )
     from quorate.multilabel import Multilabel
     from quorate.online import Online
     from quorate.result import Result, load
     from quorate.simulation import Crowd, simulate
+    from quorate.trust.correlated import Independence, independence
+    from quorate.votes import read_votes
 
 __version__ = "0.1.0"
 
@@ -63,16 +64,16 @@ _HOMES = {
     "Diagnosis": "quorate.diagnose",
     "EigenRatio": "quorate.models",
     "GhoshSVD": "quorate.models",
-    "Glad": "quorate.models",
-    "Ibcc": "quorate.models",
-    "Independence": "quorate.trust.correlated",
-    "Kos": "quorate.models",
+    "GLAD": "quorate.models",
+    "IBCC": "quorate.models",
+    "Independence": "quorate.correlated",
+    "KOS": "quorate.models",
     "Labels": "quorate.labels",
     "LargeResult": "quorate.large",
-    "Mace": "quorate.models",
+    "MACE": "quorate.models",
     "Auto": "quorate.models",
     "Majority": "quorate.models",
-    "MaxMargin": "quorate.models",
+    "M3V": "quorate.models",
     "Multilabel": "quorate.multilabel",
     "NaiveBayes": "quorate.models",
     "OneCoin": "quorate.models",
@@ -81,8 +82,9 @@ _HOMES = {
     "QuorateError": "quorate.errors",
     "RankOne": "quorate.models",
     "Result": "quorate.result",
+    "SpectralEM": "quorate.models",
     "UsageError": "quorate.errors",
-    "WeightedVote": "quorate.models",
+    "IWMV": "quorate.models",
     "compare": "quorate.compare",
     "diagnose": "quorate.diagnose",
     "fit": "quorate.fit",
@@ -96,6 +98,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "GLAD",
+    "IBCC",
+    "IWMV",
+    "KOS",
+    "M3V",
+    "MACE",
     "Assignment",
     "Auto",
     "Codebook",
@@ -106,15 +114,10 @@ __all__ = [
     "Diagnosis",
     "EigenRatio",
     "GhoshSVD",
-    "Glad",
-    "Ibcc",
     "Independence",
-    "Kos",
     "Labels",
     "LargeResult",
-    "Mace",
     "Majority",
-    "MaxMargin",
     "Multilabel",
     "NaiveBayes",
     "OneCoin",
@@ -123,8 +126,8 @@ __all__ = [
     "QuorateError",
     "RankOne",
     "Result",
+    "SpectralEM",
     "UsageError",
-    "WeightedVote",
     "__version__",
     "aggregate",
     "compare",

@@ -8,9 +8,8 @@ from functools import partial
 from itertools import repeat
 from typing import Any, TypedDict, Unpack
 
-import numpy as np
-
 from quorate.arguments import refuse_unknown, some_of
+from quorate.by_name import in_codes
 from quorate.engines import Scale, engine_for
 from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
@@ -19,10 +18,9 @@ from quorate.fitting import Fit, Request, run
 from quorate.heldout import with_feature_weight
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Model
+from quorate.model import AnyModel
 from quorate.models import METHODS, Auto, Ordered, method_name, named
 from quorate.multilabel import Multilabel
-from quorate.by_name import in_codes
 from quorate.result import Result
 from quorate.votes import (
     KnownAnswers,
@@ -40,7 +38,7 @@ from quorate.votes import worker_kinds as kinds_of
 from quorate.votes.several import known_answers, never_chosen, questions, read_answer_sets
 from quorate.votes.store import Progress
 
-Method = str | Model | Callable[[Labels], Floats]
+Method = str | AnyModel | Callable[[Labels], Floats]
 
 
 class Tuning(TypedDict, total=False):
@@ -136,7 +134,7 @@ def aggregate(
 
 
 def fit(
-    model: Model,
+    model: AnyModel,
     votes: Any,
     *,
     engine: Engine | None = None,
@@ -166,7 +164,7 @@ def fit(
 class Plan:
     """What is to be made of votes: by which model, how it is run, and what it is told."""
 
-    model: Model
+    model: AnyModel
     request: Request
     ordered: bool | Sequence[Any] = False
     discount: bool | None = False
@@ -213,9 +211,7 @@ def result_of(found: Fit, votes: Votes) -> Result:
     )
 
 
-def _discounted(
-    votes: Votes, model: Model, plan: Plan
-) -> tuple[Votes, dict[str, Sequence[Any]]]:
+def _discounted(votes: Votes, model: AnyModel, plan: Plan) -> tuple[Votes, dict[str, Sequence[Any]]]:
     """The votes with correlated workers' counting for less, and the column of their groups; nothing
     of what was neither asked for nor found."""
     from quorate.trust.correlated import (  # slow to import
@@ -228,7 +224,9 @@ def _discounted(
     groups = groups_among(votes.blocks, model.seed, plan.request.engine)
     if not groups and plan.discount is None:
         return votes, {}
-    column = {"group": group_column(groups, len(votes.codebook.workers))}
+    column: dict[str, Sequence[Any]] = {
+        "group": group_column(groups, len(votes.codebook.workers))
+    }
     if groups:
         votes = votes.with_blocks(votes.blocks.change(partial(discounted, groups=groups)))
     return votes.noted(note_on(groups)), column
@@ -267,7 +265,7 @@ def _several(
     return separator, several
 
 
-def _discounts(how: How, model: Model) -> bool | None:
+def _discounts(how: How, model: AnyModel) -> bool | None:
     """Whether correlated workers are looked for: with auto, unless the caller says otherwise. None
     is for what nobody asked for, and is not to be mentioned where there is nothing to say."""
     asked = how.get("discount")
@@ -276,18 +274,18 @@ def _discounts(how: How, model: Model) -> bool | None:
     return asked
 
 
-def _require_able(model: Model, features: bool, how: How) -> None:
+def _require_able(model: AnyModel, features: bool, how: How) -> None:
     """What a model cannot do is said before anything is read."""
     name = method_name(model)
-    if how.get("discount") and not model.weighs_votes:
-        able = ", ".join(m for m in METHODS if METHODS[m].weighs_votes)
+    if how.get("discount") and not model.takes_weights:
+        able = ", ".join(m for m in METHODS if METHODS[m].takes_weights)
         raise UsageError(f"{name} cannot discount votes: {able} can.")
     if features and not model.learns_from_features:
         able = ", ".join(m for m in METHODS if METHODS[m].model.learns_from_features)
         raise UsageError(f"{name} does not learn from features: {able} does.")
 
 
-def _require_in_memory(model: Model, votes: Votes, engine: Engine) -> None:
+def _require_in_memory(model: AnyModel, votes: Votes, engine: Engine) -> None:
     if model.in_memory_only and engine.storage is not None:
         raise UsageError(
             f"{method_name(model)} needs all votes at once: leave out memory, store and engine."

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -155,7 +155,8 @@ class KeepInFiles:
         path = _file(self.place, block.first_task)
         beside = path.with_suffix(".part")
         with beside.open("wb") as file:
-            np.savez(file, posterior=part.posterior, codes=part.codes, **part.per_task)
+            arrays: Any = {**part.per_task, "posterior": part.posterior, "codes": part.codes}
+            np.savez(file, **arrays)
         beside.replace(path)
 
 

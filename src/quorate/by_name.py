@@ -11,13 +11,14 @@ import numpy as np
 import polars as pl
 
 from quorate.errors import DataError, UsageError
-from quorate.votes import complete_rows, find, listed, match, read_table, shown
 from quorate.kernels import Floats
 from quorate.labels import Codebook
-from quorate.model import STARTS
+from quorate.models.moments import Spectral
 from quorate.result import Result, load
+from quorate.votes import complete_rows, find, listed, match, read_table, shown
 
 RESULT_SUFFIX = ".quorate"
+WORDS = ("vote", "spectral")  # that `init` can be
 
 
 def in_codes(model: Any, book: Codebook) -> tuple[Any, list[str]]:
@@ -37,7 +38,7 @@ def in_codes(model: Any, book: Codebook) -> tuple[Any, list[str]]:
 
 def _is_start(option: str, given: Any) -> bool:
     """Whether it names a way to begin, and not a table or a file."""
-    return option == "init" and isinstance(given, str) and given in ("vote", *STARTS)
+    return option == "init" and (isinstance(given, Spectral) or str(given) in WORDS)
 
 
 def _shares(prior: Any, book: Codebook) -> Any:

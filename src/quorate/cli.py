@@ -16,7 +16,8 @@ from quorate.errors import QuorateError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from quorate.model import Model, Step
+    from quorate.model import AnyModel as Model
+    from quorate.model import Step
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -322,8 +323,8 @@ def aggregate(
     Reads and writes .csv, .tsv, .jsonl and .parquet, and reads them with .gz or .zst behind.
     """
     from quorate.aggregation import aggregate as run
-    from quorate.votes import Outputs, check_place, output_format
     from quorate.report import show, summarise
+    from quorate.votes import Outputs, check_place, output_format
 
     tables = {"labels": output, "workers": workers, "posterior": posterior, "confusion": confusion}
     by_task = [name for name in ("labels", "posterior") if tables[name] is not None]
@@ -421,8 +422,8 @@ def explain(
 def diagnose(votes: str, workers: str | None, as_json: bool, **options: Any) -> None:
     """Say whether the crowd of VOTES can be learned, by what, and whom to mistrust."""
     from quorate.diagnosis import diagnose as run
-    from quorate.votes import Outputs, output_format
     from quorate.report import show_diagnosis
+    from quorate.votes import Outputs, output_format
 
     if workers not in (None, "-"):
         output_format(str(workers))
@@ -453,8 +454,8 @@ def diagnose(votes: str, workers: str | None, as_json: bool, **options: Any) -> 
 def compare(votes: str, output: str | None, as_json: bool, **options: Any) -> None:
     """Run several methods on VOTES and score them, by known answers and by hidden votes."""
     from quorate.comparison import compare as run
-    from quorate.votes import Outputs, output_format
     from quorate.report import show_comparison
+    from quorate.votes import Outputs, output_format
 
     if output not in (None, "-"):
         output_format(str(output))
@@ -585,9 +586,9 @@ def simulate(
     **options: Any,
 ) -> None:
     """Draw a crowd whose truth is known: its votes, and all that is behind them."""
-    from quorate.votes import Outputs, output_format
     from quorate.report import show_crowd
     from quorate.simulation import simulate as run
+    from quorate.votes import Outputs, output_format
 
     tables = {"votes": output, "gold": gold, "workers": workers_table, "features": features}
     for path in tables.values():
@@ -669,8 +670,8 @@ def assign(
     """Say which worker to ask about which task next, and what that is expected to buy."""
     from quorate.assignment import next_tasks
     from quorate.assignment.tables import read_tasks, read_workers
-    from quorate.votes import Outputs, output_format
     from quorate.report import show_assignment
+    from quorate.votes import Outputs, output_format
 
     if output not in (None, "-"):
         output_format(str(output))
@@ -690,88 +691,6 @@ def assign(
     show_assignment(assignment.as_dict(), _console(to_stderr=to_stdout))
     if output is None:
         click.echo("\nThe assignments themselves: -o next.csv, or -o - for standard output.")
-
-
-@main.command()
-@click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...")
-@click.option("--list", "list_them", is_flag=True, help="Name the experiments.")
-@click.option(
-    "--out", default="results", show_default=True, metavar="DIR", help="Where the results go."
-)
-@click.option("--data", metavar="DIR", help="Where the data sets are: see `quorate data`.")
-@click.option("--quick", is_flag=True, help="Fewer trials: everything in two minutes.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Other draws."
-)
-@click.option(
-    "--processes", type=click.IntRange(min=1), help="Number of processes. [default: all cores]"
-)
-@click.option("--fresh", is_flag=True, help="Forget what an interrupted run has found.")
-@click.option("--page", metavar="FILE.md", help="Write a page of all results in --out.")
-@click.option("--json", "as_json", is_flag=True, help="Print the results as lines of JSON.")
-def bench(
-    experiments: tuple[str, ...],
-    list_them: bool,
-    out: str,
-    page: str | None,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Reproduce the papers' tables and figures beside the published ones.
-
-    EXPERIMENT is one that --list names, or all. A run that was interrupted goes on where it
-    stopped when the same command is given again.
-    """
-    from pathlib import Path
-
-    from quorate.bench.command import bench as run
-    from quorate.bench.command import chosen, write_page
-
-    wanted = chosen(["all"] if list_them else experiments)
-    if list_them:
-        _list_experiments(wanted)
-        return
-    if not wanted and page is None:
-        raise UsageError("Name an experiment of `quorate bench --list`, or all.")
-    if page is not None:
-        from quorate.votes import check_place
-
-        check_place(page)
-    if wanted:
-        with _cells_bar() as progress:
-            run(wanted, Path(out), progress=progress, found=_shows(as_json), **options)
-    if page is not None:
-        write_page(Path(out), page)
-    if not as_json:
-        click.echo(f"\nTables and figures: {out}" + (f"; the page: {page}" if page else ""))
-
-
-def _list_experiments(experiments: Sequence[Any]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("experiment", "what it shows", "paper"):
-        table.add_column(column, overflow="fold", no_wrap=column == "experiment")
-    for experiment in experiments:
-        table.add_row(experiment.name, experiment.summary, experiment.paper)
-    _console().print(table)
-
-
-def _shows(as_json: bool) -> Callable[[Any], None]:
-    """What is done with each result as it comes."""
-    import json
-
-    from quorate.report import show_experiment
-
-    def show(result: Any) -> None:
-        if as_json:
-            click.echo(json.dumps(result))
-            return
-        console = _console()
-        show_experiment(result, console)
-        console.print()
-
-    return show
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
@@ -875,24 +794,6 @@ def _methods_bar() -> Iterator[Callable[[int, int, str], None] | None]:
 
         def progress(done: int, total: int, left: str) -> None:
             update(done, total, left=left if len(left) <= 40 else f"{left[:37]}...")
-
-        yield progress
-
-
-@contextmanager
-def _cells_bar() -> Iterator[Callable[[float, float, Sequence[str]], None] | None]:
-    """A bar of an experiment's pieces, with the time left."""
-    from rich.progress import TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.fields[under_way]}"), TimeRemainingColumn(compact=True))
-    with _bar(*columns) as update:
-        if update is None:
-            yield None
-            return
-
-        def progress(done: float, total: float, under_way: Sequence[str]) -> None:
-            shown = ", ".join(under_way)
-            update(done, total, under_way=shown if len(shown) <= 60 else f"{shown[:57]}...")
 
         yield progress
 

@@ -20,15 +20,16 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from quorate import kernels, metrics
+from quorate import metrics
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError, require_number
 from quorate.fitting import fit
-from quorate.votes import Answers, Kind, Votes, find, read_gold, read_votes
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Model
+from quorate.model import AnyModel as Model
 from quorate.models import METHODS, Majority, make, method_named
+from quorate.models.dirichlet import shrunk_to_crowd
+from quorate.votes import Answers, Kind, Votes, find, read_gold, read_votes
 
 TICK = 0.5  # seconds between calls of `progress`
 
@@ -360,7 +361,7 @@ def log_likelihood(hidden: Hidden, posterior: Floats, engine: Threads) -> Floats
 
     blocks = list(left.blocks())
     counts = engine.sweep(count, blocks, None, [None] * len(blocks)).table
-    table = kernels.drawn_to_crowd(counts)
+    table = shrunk_to_crowd(counts)
     likely = table[hidden.worker * left.n_classes + hidden.label]
     probability: Floats = (posterior[hidden.task] * likely).sum(axis=1)
     return np.log(np.maximum(probability, 1e-300))

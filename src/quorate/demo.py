@@ -8,12 +8,12 @@ import numpy as np
 
 from quorate import metrics
 from quorate.fitting import fit
-from quorate.votes import Outputs
 from quorate.kernels import Floats
 from quorate.labels import Codebook
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 from quorate.simulation import simulate
+from quorate.votes import Outputs
 
 if TYPE_CHECKING:
     from rich.console import Console

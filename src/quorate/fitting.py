@@ -22,7 +22,7 @@ from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import BLOCK_SIZE, Labels
-from quorate.model import Model, Step
+from quorate.model import AnyModel, AnyPhase, Step, by_worker
 from quorate.votes.blocks import Blocks, MemoryBlocks
 from quorate.votes.store import Progress, StoredBlocks
 from quorate.votes.store.sizes import require_memory
@@ -30,13 +30,16 @@ from quorate.votes.store.sizes import require_memory
 TABLES = 6  # copies of the workers' table that exist at a time: parameters, sums, and between
 BLOCK_BYTES = 60  # in memory for each task or label of a block that is being swept
 
-Heard = Callable[[Sequence[Step], Model], None]
+Heard = Callable[[Sequence[Step], AnyModel], None]
 
 
 class Found(NamedTuple):
-    """Where the loop is: the parameters, the statistics of the sweep under them, and the way."""
+    """Where the loop is: how many phases are over, and rounds of the next; the parameters, the
+    statistics of the sweep under them, and the steps so far."""
 
     params: Any
+    phase: int = 0
+    round: int = 0
     stats: Any = None
     steps: tuple[Step, ...] = ()
     converged: bool = False
@@ -47,7 +50,7 @@ class Fit:
     """What was learned, in codes, and how: ``tally[worker]`` is the expected number of right and
     wrong labels of each worker, `overview` sums up the answers."""
 
-    model: Model
+    model: AnyModel
     params: Any
     stats: Any
     steps: tuple[Step, ...]
@@ -117,12 +120,14 @@ class Request:
     min_confidence: float = 0.0
 
 
-def run(model: Model, blocks: Blocks, request: Request) -> Fit:
+def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
     """Fit a model to blocks of labels in codes, wherever these are."""
     if not blocks.n_labels:
         raise DataError("There are no labels to aggregate.")
-    if blocks.shape.weight is not None and not model.weighs_votes:
+    if blocks.shape.weight is not None and not model.takes_weights:
         raise UsageError(f"{type(model).__name__} takes all votes alike: they can have no weight.")
+    if isinstance(blocks, MemoryBlocks):
+        model = model.with_votes(blocks.labels)
     _require_room(model, blocks, request.engine)
     began = time.perf_counter()
     if isinstance(blocks, StoredBlocks):
@@ -133,11 +138,11 @@ def run(model: Model, blocks: Blocks, request: Request) -> Fit:
         fold = request.engine.over(blocks)
         fold.begin(model.begin)
         heard = _heard(request.progress, blocks.n_labels)
-        found, notes = climb(model, fold, Found(model.start(blocks.shape)), heard), ()
+        start = Found(model.start(blocks.shape))
+        found, notes = climb(model.phases(blocks.shape), fold, start, heard), ()
     tally, tasks = conclude(model, fold, blocks, found.params, request)
     if isinstance(blocks, StoredBlocks):
         place.clear()
-    note = getattr(found.params, "note", "")
     return Fit(
         model=model,
         params=found.params,
@@ -148,11 +153,11 @@ def run(model: Model, blocks: Blocks, request: Request) -> Fit:
         tally=np.asarray(tally.workers),
         overview=tally.overview,
         tasks=tasks,
-        notes=(*notes, note) if note else notes,
+        notes=(*notes, *model.notes(found.params)),
     )
 
 
-def fit_labels(model: Model, labels: Labels, engine: Engine | None = None) -> Fit:
+def fit_labels(model: AnyModel, labels: Labels, engine: Engine | None = None) -> Fit:
     """Fit a model to labels in memory."""
     return run(model, MemoryBlocks(labels), Request(engine or Threads()))
 
@@ -164,16 +169,18 @@ def _heard(progress: Progress | None, n_labels: int) -> Heard | None:
         return None
     times = [time.perf_counter()]
 
-    def heard(steps: Sequence[Step], model: Model) -> None:
+    def heard(steps: Sequence[Step], model: AnyModel) -> None:
         times.append(time.perf_counter())
         rate = n_labels / (times[-1] - times[-2]) / 1e6
         how = f"objective {steps[-1].objective:,.1f}, {rate:,.1f} million votes a second"
-        progress(f"iteration {len(steps)} of {model.max_iter} at most", len(steps), model.max_iter, how)
+        progress(
+            f"iteration {len(steps)} of {model.max_iter} at most", len(steps), model.max_iter, how
+        )
 
     return heard
 
 
-def _require_room(model: Model, blocks: Blocks, engine: Engine) -> None:
+def _require_room(model: AnyModel, blocks: Blocks, engine: Engine) -> None:
     """Say before the work what cannot be done within the memory."""
     storage = engine.storage
     if storage is None:
@@ -181,10 +188,9 @@ def _require_room(model: Model, blocks: Blocks, engine: Engine) -> None:
     shape = blocks.shape
     table = shape.n_workers * shape.n_classes**2 * 8
     block = BLOCK_SIZE * (BLOCK_BYTES + shape.n_classes * 8 * 3 / 2)
-    n_models = len(getattr(model, "members", (model,)))
     require_memory(
         storage.memory,
-        n_models * TABLES * table + (engine.n_threads + 1) * block,
+        model.n_models * TABLES * table + (engine.n_threads + 1) * block,
         f"{shape.n_workers:,} workers and {shape.n_classes} classes",
     )
 
@@ -193,7 +199,7 @@ class _Workplace:
     """Where a fit to stored blocks keeps its states and its place in the loop, so that the same fit
     can go on after it was cut short."""
 
-    def __init__(self, model: Model, blocks: StoredBlocks) -> None:
+    def __init__(self, model: AnyModel, blocks: StoredBlocks) -> None:
         self.model, self.blocks = model, blocks
         self.key = hashlib.sha256(pickle.dumps((model, blocks.identity))).hexdigest()
         self.root = blocks.run.parent / f"unfinished-{self.key[:16]}"
@@ -212,16 +218,17 @@ class _Workplace:
             beside.replace(self.checkpoint)
 
         self.root.mkdir(exist_ok=True)
+        shape = self.blocks.shape
+        phases = self.model.phases(shape)
         heard = _heard(request.progress, self.blocks.n_labels)
         if request.resume and self.checkpoint.exists():
             known, found, sweeps = pickle.loads(self.checkpoint.read_bytes())
             if known == self.key:
                 fold.go_on_after(sweeps)
                 note = f"It went on from iteration {len(found.steps)}."
-                return climb(self.model, fold, found, heard, keep), (note,)
+                return climb(phases, fold, found, heard, keep), (note,)
         fold.begin(self.model.begin)
-        start = Found(self.model.start(self.blocks.shape))
-        return climb(self.model, fold, start, heard, keep), ()
+        return climb(phases, fold, Found(self.model.start(shape)), heard, keep), ()
 
     def clear(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
@@ -229,51 +236,48 @@ class _Workplace:
 
 @recycled.kept()
 def climb(
-    model: Model,
-    engine: Fold,
+    phases: Sequence[AnyPhase],
+    fold: Fold,
     found: Found,
-    progress: Heard | None = None,
+    heard: Heard | None = None,
     keep: Callable[[Found], None] | None = None,
 ) -> Found:
-    """Go on from where the loop was until it is done; `keep` is given each new place on the way."""
-    params, steps = found.params, list(found.steps)
+    """Go through the phases of a model, which is the last of them, from where the loop was; `keep`
+    is given each new place on the way."""
+    model: Any = phases[-1]
+    params, place, round, steps = found.params, found.phase, found.round, list(found.steps)
     while True:
-        stats = engine.sweep(model.sweep, params)
-        if params is not None and not rehearsing(params):
-            steps.append(model.progress(stats, params))
-            if progress:
-                progress(steps, model)
-            converged = model.converged(steps)
-            if converged or len(steps) == model.max_iter:
-                return Found(params, stats, tuple(steps), converged)
-        params = model.estimate(stats, params)
+        phase = phases[place]
+        stats = fold.sweep(phase.sweep, params)
+        step, round = phase.progress(stats, params), round + 1
+        if step is not None:
+            steps.append(step)
+            if heard:
+                heard(steps, model)
+        converged = phase.converged(steps)
+        ended = converged or round == phase.max_iter
+        if ended and phase is model:
+            return Found(params, place, round, stats, tuple(steps), converged)
+        params = phase.estimate(stats, params)
+        if ended:
+            place, round = place + 1, 0
         if keep:
-            keep(Found(params, None, tuple(steps)))
+            keep(Found(params, place, round, steps=tuple(steps)))
 
 
-def rehearsing(params: Any) -> bool:
-    """Whether a model, or one that it is made of, is still finding out how to fit."""
-    if type(params) is tuple:
-        return any(map(rehearsing, params))
-    return getattr(params, "rehearsing", False)
-
-
+@by_worker("workers")
 class Tally(NamedTuple):
     """For each worker the expected number of right and of wrong labels; and of the answers."""
 
     workers: Floats | Rows
     overview: Overview
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("workers",)
-
 
 @dataclass(frozen=True, eq=False)
 class Conclude:
     """The last sweep, for the answers and not for the parameters; `keep` takes those of a block."""
 
-    model: Model
+    model: AnyModel
     keep: Callable[[Labels, Part], None]
     min_confidence: float = 0.0
 
@@ -281,15 +285,14 @@ class Conclude:
         model = self.model
         posterior = model.posterior(block, params, state)
         codes = kernels.choose(posterior, model.ties, model.seed, block.first_task)
-        more = model.per_task(block, params, state) if hasattr(model, "per_task") else {}
-        self.keep(block, Part(posterior, codes, more))
+        self.keep(block, Part(posterior, codes, model.per_task(block, params, state)))
         overview = Overview.of(posterior, codes, self.min_confidence)
-        learned = model.learned(block, params, state) if hasattr(model, "learned") else posterior
+        learned = model.learned(block, params, state, posterior)
         return state, Tally(block.agreement(learned), overview)
 
 
 def conclude(
-    model: Model, fold: Fold, blocks: Blocks, params: Any, request: Request
+    model: AnyModel, fold: Fold, blocks: Blocks, params: Any, request: Request
 ) -> tuple[Tally, Answers]:
     """Each worker's tally against the posterior, and the answers of all tasks: in memory if the
     votes are, else in files."""

@@ -1,4 +1,4 @@
-"""Held-out votes: hidden from a fit, then predicted. How a model is judged, and set, without gold."""
+"""Held-out votes: kept from a fit, then predicted. How a model is judged and set without gold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quorate.engines.threads import Threads
 from quorate.fitting import Fit, Request, run
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Model
+from quorate.model import AnyModel
 from quorate.models.naive_bayes import AUTO, NaiveBayes
 from quorate.votes.blocks import Blocks, MemoryBlocks
 
@@ -47,12 +47,11 @@ def weigh_features(
     return _weighed(model, MemoryBlocks(labels), engine or Threads())
 
 
-def with_feature_weight(
-    model: Model, blocks: Blocks, engine: Engine
-) -> tuple[Model, list[str]]:
+def with_feature_weight(model: AnyModel, blocks: Blocks, engine: Engine) -> tuple[AnyModel, list[str]]:
     """The model, with a weight for the features if it is to be found; and a note on that."""
-    open_weight = isinstance(model, NaiveBayes) and model.feature_weight == AUTO
-    if not open_weight or blocks.shape.features is None:
+    if not isinstance(model, NaiveBayes) or model.feature_weight != AUTO:
+        return model, []
+    if blocks.shape.features is None:
         return model, []
     found = _weighed(model, blocks, engine)
     note = f"The weight of the features, {found.feature_weight:g}, comes from held-out votes."
@@ -88,8 +87,9 @@ def folds(blocks: Blocks, seed: int, n_folds: int = FOLDS) -> Iterator[tuple[Blo
     repeated answers to a task are in the same part."""
     for fold in range(n_folds):
         part = partial(_part, seed=seed, n_folds=n_folds, fold=fold)
-        yield blocks.change(partial(part, held_out=False)), blocks.change(
-            partial(part, held_out=True)
+        yield (
+            blocks.change(partial(part, held_out=False)),
+            blocks.change(partial(part, held_out=True)),
         )
 
 

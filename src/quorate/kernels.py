@@ -31,9 +31,9 @@ Codes = NDArray[np.int32]
 # class with one more zero than another always loses, as in the limit of a vanishing probability.
 LOG_ZERO = -1e9
 
-MOST_STEPS, SMALL_STEP = 100, 1e-6
 CACHED = 400_000  # numbers that can be gone over again and again in a cache
 AT_ONCE = 40_000  # labels
+FEW_CLASSES = 8  # so few that a column for each truth is faster than going label by label
 SHORT = 60_000  # rows of a table that can be gone through in any order
 
 
@@ -119,8 +119,8 @@ class Rows(NamedTuple):
 def incidence(
     indptr: NDArray[np.integer], row: Codes, height: int, weight: Floats | None = None
 ) -> Incidence | TallIncidence:
-    """Of labels in task order, each of which touches a row of a table, with a weight of 1 or its
-    own."""
+    """The incidence of tasks on rows of a table, of labels in task order, each of which touches a
+    row; optionally weighted."""
     n_tasks = len(indptr) - 1
     if height <= max(n_tasks, SHORT):
         data = _ones(len(row)) if weight is None else weight
@@ -270,6 +270,43 @@ def log_or(values: Floats, at_zero: float = LOG_ZERO, out: Floats | None = None)
     return logs
 
 
+def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = None) -> Floats:
+    """The logarithm of each label's share of a worker's labels on tasks of one truth.
+
+    `counts` is a table ``[worker * n_classes + label, truth]``, as the result is; `prior` holds
+    further counts ``[worker, truth, label]``. A truth that a worker never met has no share at all.
+    A few workers at a time, so that what is made on the way stays in a cache.
+    """
+    n_classes = counts.shape[1]
+    by_worker = counts.reshape(-1, n_classes, n_classes)
+    log = recycled.empty(by_worker.shape)
+    for some in parts(by_worker):
+        known = by_worker[some] + smoothing
+        if prior is not None:
+            known += prior[some].transpose(0, 2, 1)
+        answered = np.einsum("wlt->wt", known)[:, None]
+        known /= np.where(answered > 0, answered, 1)
+        log_or(known, out=log[some])
+    return log.reshape(counts.shape)
+
+
+def by_truth(table: Floats, n_classes: int) -> Floats:
+    """A table ``[worker * n_classes + label, (wrong, right)]`` with a column for each truth."""
+    wrong, right = table.reshape(-1, n_classes, 2).transpose(2, 0, 1)[..., None]
+    columns: Floats = np.where(np.eye(n_classes, dtype=bool), right, wrong)
+    return columns.reshape(-1, n_classes)
+
+
+def right_and_wrong(counts: Floats, n_classes: int) -> Floats:
+    """``[worker * n_classes + label, (right, wrong)]`` from what `Labels.count_right_and_wrong`
+    adds up to: counts of labels by their truth, or with many classes these very counts."""
+    if n_classes > FEW_CLASSES:
+        return counts
+    by_label = counts.reshape(-1, n_classes, n_classes)
+    right = np.einsum("wll->wl", by_label)
+    return np.stack([right.ravel(), (by_label.sum(axis=2) - right).ravel()], axis=1)
+
+
 def weighted_log(weight: Floats | float, values: Floats) -> float:
     """The sum of ``weight * log(values)``, without the values of zero: where a density is infinite
     it is so at every step."""
@@ -294,46 +331,8 @@ def temper(belief: Floats, temperature: float) -> Floats:
     return tempered
 
 
-CROWD = 2.0  # pseudo-counts of the crowd's pooled matrix in each row of a worker's
-
-
-def drawn_to_crowd(counts: Floats) -> Floats:
-    """How likely each label is of each worker ``[worker * n_classes + label, truth]``, from such a
-    table of counts, each worker's drawn towards the crowd's: nothing is ruled out."""
-    n_classes = counts.shape[1]
-    by_label = counts.reshape(-1, n_classes, n_classes)
-    pooled = by_label.sum(axis=0) + 1 / n_classes
-    pooled /= pooled.sum(axis=0)
-    drawn: Floats = by_label + CROWD * pooled
-    drawn /= by_label.sum(axis=1, keepdims=True) + CROWD
-    table: Floats = drawn.reshape(counts.shape)
-    return table
-
-
-def mean_log(concentration: Floats, axis: int = -1) -> Floats:
-    """The expected logarithm of shares that have a Dirichlet distribution along the axis."""
-    from scipy.special import digamma  # slow to import, and for few models
-
-    log: Floats = digamma(concentration)
-    log -= digamma(concentration.sum(axis=axis, keepdims=True))
-    return log
-
-
-def dirichlet_divergence(concentration: Floats, prior: Floats | float, axis: int = -1) -> float:
-    """The Kullback-Leibler divergence of Dirichlet distributions from their prior, all in all."""
-    from scipy.special import gammaln
-
-    prior = np.broadcast_to(prior, concentration.shape)
-    more: Floats = concentration - prior
-    return float(
-        np.sum(more * mean_log(concentration, axis))
-        + np.sum(gammaln(prior) - gammaln(concentration))
-        + np.sum(gammaln(concentration.sum(axis=axis)) - gammaln(prior.sum(axis=axis)))
-    )
-
-
 def entropy(shares: Floats) -> Floats:
-    """Of each row, in nats.
+    """The entropy of each row, in nats.
 
     Examples:
         >>> entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(3) + 0
@@ -341,31 +340,6 @@ def entropy(shares: Floats) -> Floats:
     """
     total: Floats = -(shares * log_or(shares, 0.0)).sum(axis=1)
     return total
-
-
-def mixture_weights(likelihood: Floats, even: float) -> Floats:
-    """The weights under which ``likelihood[case, part]`` is largest, as if there were so many more
-    cases that speak for all parts alike: by Newton's method, whose steps never leave the positive
-    numbers where they are shortened as for a self-concordant function.
-
-    Examples:
-        >>> mixture_weights(np.array([[1.0, 0.5], [0.2, 0.4], [0.9, 0.1]]), even=1.0).round(2)
-        array([0.71, 0.29])
-    """
-    n_cases, n_parts = likelihood.shape
-    pseudo, total = even / n_parts, n_cases + even
-    weights = np.full(n_parts, 1 / n_parts)
-    for _ in range(MOST_STEPS):
-        shares = likelihood / (likelihood @ weights)[:, None]
-        slope = shares.sum(axis=0) + pseudo / weights - total
-        bend = shares.T @ shares + np.diag(pseudo / weights**2)
-        step = np.linalg.solve(bend, slope)
-        length = float(np.sqrt(slope @ step))
-        weights += step if length < 0.25 else step / (1 + length)
-        if length < SMALL_STEP:
-            break
-    weights /= weights.sum()
-    return weights
 
 
 def column_sums(values: Floats) -> Floats:
@@ -395,8 +369,8 @@ def choose(scores: Floats, ties: str, seed: int, task: int | Codes) -> Codes:
     if ties == "random":
         open_tasks = np.flatnonzero(sum(best.T, start=np.zeros(len(best), np.int32)) > 1)
         codes = task[open_tasks] if isinstance(task, np.ndarray) else task + open_tasks
-        lots = task_lots(codes, scores.shape[1], seed)
-        chosen[open_tasks] = np.where(best[open_tasks], lots, -1.0).argmax(axis=1)
+        random = hashed_uniform(codes, scores.shape[1], seed)
+        chosen[open_tasks] = np.where(best[open_tasks], random, -1.0).argmax(axis=1)
     return chosen
 
 
@@ -411,11 +385,11 @@ def harden(posterior: Floats, ties: str, seed: int, task: int | Codes) -> Floats
     return hard
 
 
-def task_lots(task: NDArray[np.integer], n_classes: int, seed: int) -> Floats:
-    """Uniform numbers that depend on the seed, the task and the class only, so that a tie falls
-    the same way in whatever block its task is swept (the mixer of SplitMix64)."""
-    number = np.arange(1, n_classes + 1, dtype=np.uint64)
-    bits: NDArray[np.uint64] = task.astype(np.uint64)[:, None] * np.uint64(n_classes) + number
+def hashed_uniform(code: NDArray[np.integer], width: int, seed: int) -> Floats:
+    """Uniform numbers ``[code, width]`` that depend on the seed, the code and the column only, so
+    that a tie falls the same way in whatever block its task is swept (the mixer of SplitMix64)."""
+    number = np.arange(1, width + 1, dtype=np.uint64)
+    bits: NDArray[np.uint64] = code.astype(np.uint64)[:, None] * np.uint64(width) + number
     stream = np.uint64(int(seed) * 0xD1342543DE82EF95 % 2**64)
     bits = (bits + stream) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -169,11 +169,11 @@ class Labels:
         )
 
     def parts(self, n_parts: int, seed: int) -> NDArray[np.int8]:
-        """Which of so many parts each label falls into by lots, which depend on the seed, the task
-        and the worker only: a worker's repeated answers to a task are in the same part."""
+        """A random part for each label, which depends on the seed, the task and the worker only: a
+        worker's repeated answers to a task are in the same part."""
         task = self.first_task + np.repeat(np.arange(self.n_tasks), self.n_said)
-        lots = kernels.task_lots(task * self.n_workers + self.worker, 1, seed)[:, 0]
-        return (lots * n_parts).astype(np.int8)
+        random = kernels.hashed_uniform(task * self.n_workers + self.worker, 1, seed)[:, 0]
+        return (random * n_parts).astype(np.int8)
 
     def repeats(self) -> NDArray[np.integer]:
         """Which labels a worker gave to a task that the same worker had labelled before."""
@@ -262,11 +262,26 @@ class Labels:
 
     def vote_shares(self) -> Floats:
         """The soft vote ``[task, class]``, with gold answers in their place."""
-        shares = kernels.vote_shares(self.indptr, self.label, self.n_classes, self.weight)
+        return self.with_known(
+            kernels.vote_shares(self.indptr, self.label, self.n_classes, self.weight)
+        )
+
+    def with_known(self, posterior: Floats) -> Floats:
+        """The posterior ``[task, class]``, which is changed, with known answers in their place."""
         if self.gold is not None:
             known = self.gold >= 0
-            shares[known] = np.eye(self.n_classes)[self.gold[known]]
-        return shares
+            posterior[known] = np.eye(self.n_classes)[self.gold[known]]
+        return posterior
+
+    def clamped(self, log_joint: Floats) -> Floats:
+        """``log p(truth, labels)``, which is changed: all but the known answers are ruled out of
+        the tasks that have one."""
+        if self.gold is not None:
+            known = np.flatnonzero(self.gold >= 0)
+            kept = log_joint[known, self.gold[known]]
+            log_joint[known] = 2 * kernels.LOG_ZERO * (self.n_labels + 1)
+            log_joint[known, self.gold[known]] = kept
+        return log_joint
 
     def weighted_votes(self, weight: Floats) -> Floats:
         """Votes per task and class, each worker's counting ``weight[worker]``."""
@@ -297,8 +312,26 @@ class Labels:
         right, wrong = self.weighed(belief), self.weighed(1 - belief)
         return self.crowd.scatter(np.stack([right, wrong], axis=1))
 
+    def sum_right_and_wrong(self, table: Floats) -> Floats:
+        """``[task, class]``: the sum over a task's labels of their row of a table ``[worker *
+        n_classes + label, (wrong, right)]``, from the right column where they name the class."""
+        if self.n_classes <= kernels.FEW_CLASSES:
+            return self.pairs.gather(kernels.by_truth(table, self.n_classes))
+        wrong, right = self.said.gather(table).T
+        sums = kernels.weighted_votes(self.indptr, self.label, right - wrong, self.n_classes)
+        sums += kernels.task_sums(self.indptr, wrong)[:, None]
+        return sums
+
+    def count_right_and_wrong(self, posterior: Floats) -> Floats | Rows:
+        """How often each (worker, label) is right and wrong, or with few classes, where that takes
+        less time, of which truth; `kernels.right_and_wrong` of a sum gives the former."""
+        if self.n_classes <= kernels.FEW_CLASSES:
+            return self.pairs.scatter(posterior)
+        belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
+        return self.said.scatter(np.stack([belief, 1 - belief], axis=1))
+
     def weighed(self, values: Floats) -> Floats:
-        """What is said of each label, times its weight."""
+        """Values of the labels, times the labels' weights."""
         return values if self.weight is None else values * self.weight
 
 

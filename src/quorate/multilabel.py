@@ -71,7 +71,8 @@ class Multilabel(Result):
 
     ``results[option]`` is the whole result for an option, with its workers and their confusion
     matrices, whose classes are False and True. ``posterior[task, option]`` is the probability that
-    an option is right, and ``answers[task, option]`` whether it is taken to be.
+    an option is right, and ``answers[task, option]`` whether it is taken to be. `expected_error` is
+    of the answers, yes or no, of all tasks and options.
     """
 
     results: Mapping[Any, Result]
@@ -108,13 +109,9 @@ class Multilabel(Result):
         )
 
     @property
-    def confidence(self) -> Floats:  # type: ignore[override]
+    def confidence(self) -> Floats:
         """For each task and option the probability of the answer, yes or no."""
         return _confidence(self.tasks.whole)
-
-    @property
-    def expected_error(self) -> None:
-        """None: each option has its own, in `results`."""
 
     @property
     def mixture(self) -> None:
@@ -159,10 +156,12 @@ class Multilabel(Result):
             option: getattr(replace(result, kind=type(result.kind)()), name)
             for option, result in self.results.items()
         }
-        return pl.concat(
+        named = [
             frame.select(pl.lit(option).alias("option"), pl.all())
             for option, frame in frames.items()
-        )
+        ]
+        together: pl.DataFrame = pl.concat(named)
+        return together
 
     def _label_frame(self, tasks: pl.Series, part: Part) -> pl.DataFrame:
         """A row for each option that is right, and one without a label for a task that has none;
@@ -205,7 +204,7 @@ class Multilabel(Result):
         self.save("")
 
 
-def _joined(chosen: NDArray[np.bool_], options: pl.Series, separator: str) -> pl.Series:
+def _joined(chosen: NDArray[Any], options: pl.Series, separator: str) -> pl.Series:
     """The names of each task's options, with a separator between them."""
     task, option = np.nonzero(chosen)
     rows = pl.DataFrame({"task": task, "label": options.gather(option)})

@@ -20,7 +20,7 @@ from quorate.errors import DataError, QuorateError, UsageError
 from quorate.fitting import Fit
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
-from quorate.model import Off, Step, dense
+from quorate.model import Step, dense, restored
 from quorate.models import MODELS
 from quorate.summary import as_text, summarise
 from quorate.trust import (
@@ -120,12 +120,11 @@ class Result(Fit):
     # How sure.
 
     @property
-    def expected_error(self) -> ExpectedError | None:
+    def expected_error(self) -> ExpectedError:
         """How many answers are likely to be wrong, with a 90 % interval, by the confidences and by
         how far such a method's were off on public sets. An error that the whole crowd shares does
         not show in its votes, and is not in here."""
-        off_by = getattr(getattr(self.model, "model", self.model), "off_by", Off())
-        return ExpectedError.of(self.overview, off_by)
+        return ExpectedError.of(self.overview, self.model.calibration)
 
     @cached_property
     def spread(self) -> Spread | None:
@@ -157,17 +156,7 @@ class Result(Fit):
     @property
     def mixture(self) -> dict[str, Any] | None:
         """Of a model that mixes others: their weights, why, and on how many tasks they differ."""
-        if not hasattr(self.model, "weights_of"):
-            return None
-        model: Any = self.model
-        return {
-            "weights": model.weights_of(self.params),
-            "why": model.why(self.params),
-            "vote_worth": model.vote_worth(self.params),
-            "temperature": self.params.temperature,
-            "hidden_votes": self.params.hidden,
-            "tasks_that_differ": self.stats.differ,
-        }
+        return self.model.mixture(self.stats, self.params)
 
     def __repr__(self) -> str:
         return as_text(summarise(self), ".labels  .workers  .posterior_table  .confusion_table")
@@ -457,8 +446,8 @@ def _read(archive: zipfile.ZipFile) -> Result:
     names = [saving.get_names(archive, n) for n in ("tasks", "workers", "classes", "features")]
     return Result(
         model=model,
-        params=_as(model.params_type, get("params")),
-        stats=_as(model.stats_type, get("stats")),
+        params=restored(model.params_type, get("params")),
+        stats=restored(model.stats_type, get("stats")),
         steps=tuple(Step(**step) for step in about["steps"]),
         converged=about["converged"],
         seconds=about["seconds"],
@@ -471,13 +460,6 @@ def _read(archive: zipfile.ZipFile) -> Result:
         read=None if about["read"] is None else ReadReport(**about["read"]),
         per_worker=about["per_worker"],
         min_confidence=about["min_confidence"],
-        saved_spread=_as(Spread, get("spread")) if about["spread"] else None,
-        saved_intervals=_as(Intervals, get("confusion")) if about["confusion"] else None,
+        saved_spread=restored(Spread, get("spread")) if about["spread"] else None,
+        saved_intervals=restored(Intervals, get("confusion")) if about["confusion"] else None,
     )
-
-
-def _as(kind: Any, value: Any) -> Any:
-    """A tuple with names, or, of a model that is made of models, a tuple of such."""
-    if isinstance(value, dict):
-        return kind(**value)
-    return tuple(_as(kind, part) for part in value)

@@ -50,13 +50,12 @@ def _read(result: Result) -> dict[str, Any]:
 def _found(result: Result) -> dict[str, Any]:
     overview = result.overview
     shares = overview.answered / max(overview.tasks, 1)
-    error = result.expected_error
     return {
         "class_shares": {
             str(name): float(share) for name, share in zip(result.classes, shares, strict=True)
         },
         "mean_confidence": overview.confidence / max(overview.tasks, 1),
-        "expected_error": None if error is None else error._asdict(),
+        "expected_error": result.expected_error._asdict(),
         "near_ties": overview.near_ties,
         "undecided": overview.undecided,
         **_workers(result),
@@ -116,9 +115,10 @@ def _finite(value: float | None) -> float | None:
 def as_text(summary: Mapping[str, Any], tables: str) -> str:
     """The summary in a few lines of plain text, the last of which names the `tables`."""
     read, found, how = summary["read"], summary["found"], summary["how"]
-    facts = [("classes", class_shares(found["class_shares"], str))]
-    if found["expected_error"] is not None:
-        facts.append(("expected error", expected_error(found["expected_error"])))
+    facts = [
+        ("classes", class_shares(found["class_shares"], str)),
+        ("expected error", expected_error(found["expected_error"])),
+    ]
     near = found["near_ties"]
     undecided = f"; {found['undecided']:,} undecided" if found["undecided"] else ""
     facts += [

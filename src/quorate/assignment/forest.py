@@ -24,8 +24,9 @@ from quorate.errors import UsageError
 from quorate.fitting import fit
 from quorate.kernels import Codes, Floats, entropy, log_or, normalise
 from quorate.labels import Labels
-from quorate.model import Model, Params
-from quorate.models.one_coin import OneCoin, one_coin_confusion
+from quorate.model import Model
+from quorate.models.em import EMState
+from quorate.models.one_coin import OneCoin, Params, one_coin_confusion
 from quorate.result import Result
 
 BINS = np.linspace(0, 1, 11)
@@ -145,13 +146,13 @@ def make_up(graph: Labels, skills: Skills, shares: Floats, random: np.random.Gen
 
 def chance_wrong(crowd: MadeUp, shares: Floats, answers: Codes) -> Floats:
     """How likely each answer is wrong to one who knows how often the workers are right."""
-    known = Params(log_or(shares), crowd.accuracy, shares)
+    known = Params(crowd.accuracy, EMState(log_or(shares), shares))
     posterior, _ = normalise(OneCoin().log_joint(crowd.labels, known))
     chance: Floats = 1 - posterior[np.arange(len(answers)), answers]
     return chance
 
 
-def skills_of(model: Model, result: Result) -> Skills:
+def skills_of(model: Model[Any, Any, Any], result: Result) -> Skills:
     """The model's own prior of accuracy where it has one; else the beta distribution with the mean
     and the spread of the accuracies that were estimated."""
     beta: Any = getattr(model, "beta", None)

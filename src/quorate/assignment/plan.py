@@ -15,10 +15,10 @@ from quorate.assignment.gain import errors_ahead, worth
 from quorate.assignment.workers import Pool
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_choice, require_number
-from quorate.votes import Kind, Votes, read_votes, shown
 from quorate.kernels import Floats, entropy, row_max
 from quorate.labels import Codebook, Labels
 from quorate.result import Result
+from quorate.votes import Kind, Votes, read_votes, shown
 
 POLICIES = ("gain", "forest", "entropy", "random")
 # A worker counts as the crowd's average until that many labels speak for themselves.

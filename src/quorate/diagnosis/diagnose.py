@@ -20,11 +20,11 @@ from quorate.diagnosis.theory import Knowledge, knowledge
 from quorate.engines.threads import Threads
 from quorate.errors import require_number
 from quorate.fitting import Progress
-from quorate.votes import Kind, ReadReport, Votes, read_gold, read_votes
 from quorate.kernels import Floats
 from quorate.labels import Codebook, Labels
 from quorate.named import worker_kinds as kinds_of
 from quorate.result import Result
+from quorate.votes import Kind, ReadReport, Votes, read_gold, read_votes
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def judge(labels: Labels, result: Result, engine: Threads) -> Judgement:
 def truth_by_others(labels: Labels, result: Result, engine: Threads) -> Floats:
     """``[worker, label, truth]``: expected counts, each label's truth believed without it. Labels
     that have no other opinion on their task, nor a known answer, are left out."""
-    log_confusion = result.params.skill
+    log_confusion = result.params.log_confusion
 
     def count(block: Labels, params: Any, state: Any) -> tuple[None, Counts]:
         several = np.diff(block.indptr) > 1

@@ -11,18 +11,133 @@ truth, so that a task's evidence is a sum of rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from quorate import kernels, recycled
+from quorate import kernels
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import EM, Params, Stats, dense
+from quorate.model import Method, Step, by_worker, dense
+from quorate.models.em import (
+    EM,
+    INIT,
+    SMOOTHING,
+    ZEROS,
+    EMParams,
+    EMState,
+    EMStats,
+    Evidence,
+    possible_tasks,
+    without_zeros,
+)
+from quorate.options import option
+
+
+@by_worker("log_confusion")
+class Params(NamedTuple):
+    """``log_confusion[worker * n_classes + label, truth]``."""
+
+    log_confusion: Floats
+    state: EMState
+
+    @property
+    def prior(self) -> Floats:
+        return self.state.prior
+
+
+@by_worker("counts")
+class Stats(NamedTuple):
+    """``counts[worker * n_classes + label, truth]``; of hard answers also the log-likelihood of
+    votes and answers, and how many answers changed."""
+
+    counts: Floats | Rows
+    evidence: Evidence
+    log_complete: float = 0.0
+    changed: int = 0
+
+
+class ConfusionParams(EMParams, Protocol):
+    @property
+    def log_confusion(self) -> Floats: ...
+
+
+class ConfusionStats(EMStats, Protocol):
+    @property
+    def counts(self) -> Floats | Rows: ...
+
+
+P = TypeVar("P", bound=ConfusionParams)
+S = TypeVar("S", bound=ConfusionStats)
 
 
 @dataclass(frozen=True, eq=False)
-class DawidSkene(EM):
+class ConfusionEM(EM[P, S]):
+    """What the models share in which each worker has a confusion matrix."""
+
+    smoothing: float = option(0.0, SMOOTHING, at_least=0)
+
+    @property
+    def class_smoothing(self) -> float:
+        return self.smoothing if self.prior_smoothing is None else self.prior_smoothing
+
+    def log_joint(self, block: Labels, params: P) -> Floats:
+        log_joint = block.pairs.gather(params.log_confusion)  # the product in Eq. 8
+        log_joint += params.state.log_prior
+        return log_joint
+
+    def learn(self, counts: Floats) -> Floats:
+        return kernels.log_shares(counts, self.smoothing, self.worker_prior)  # Eq. 6
+
+    def log_density(self, params: P) -> float:
+        if self.smoothing == 0 and self.worker_prior is None:
+            return 0.0
+        pseudo = np.full((1, 1, 1), self.smoothing)
+        if self.worker_prior is not None:
+            pseudo = pseudo + self.worker_prior
+        return kernels.weighted_log(pseudo, by_truth_and_label(np.exp(params.log_confusion)))
+
+    def average(self, stats: S) -> Floats:
+        """The log confusion matrix of all workers as if they were one."""
+        return kernels.log_shares(pooled(stats), self.smoothing)
+
+    def confusion(self, params: P) -> Floats:
+        return by_truth_and_label(np.exp(params.log_confusion))
+
+    def history(self, stats: S, params: P) -> Floats:
+        return by_truth_and_label(dense(stats.counts))
+
+
+@dataclass(frozen=True, eq=False)
+class SoftDawidSkene(ConfusionEM[Params, Stats]):
+    """Dawid-Skene by soft EM, wherever it begins."""
+
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
+
+    zeros: Literal["exclude", "skip"] = option("exclude", ZEROS)
+
+    def log_joint(self, block: Labels, params: Params) -> Floats:
+        return super().log_joint(block, _skipping_zeros(params) if self.zeros == "skip" else params)
+
+    def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
+        return Stats(block.pairs.scatter(posterior), evidence)  # the sums in Eq. 6
+
+    def m_step(self, stats: Stats, state: EMState) -> Params:
+        return Params(self.learn(dense(stats.counts)), state)
+
+    def from_confusion(self, confusion: Floats) -> Params:
+        return Params(log_table(confusion), self.even_state(confusion.shape[1]))
+
+    def newcomer(self, stats: Stats, params: Params) -> Params:
+        average = self.average(stats)
+        return params._replace(log_confusion=np.concatenate([params.log_confusion, average]))
+
+
+@dataclass(frozen=True, eq=False)
+class DawidSkene(SoftDawidSkene):
     """Dawid-Skene by EM in log space; `harden` makes it Fast Dawid-Skene or Hybrid.
 
     Examples:
@@ -33,51 +148,125 @@ class DawidSkene(EM):
         array([0, 1], dtype=int32)
     """
 
-    def log_joint(self, block: Labels, params: Params) -> Floats:
-        log_joint = block.pairs.gather(self._evidence(params.skill))  # the product in Eq. 8
-        log_joint += self._evidence(params.log_prior)
-        return log_joint
+    harden: Literal["never", "always", "settled"] = option(
+        "never",
+        "When the E-step puts all belief on the likeliest class: never, always, or settled, once"
+        " the class marginals move by less than switch_at.",
+    )
+    switch_at: float = option(
+        0.005,
+        "Change of the class marginals below which answers become hard.",
+        at_least=0,
+        only_with={"harden": "settled"},
+    )
+    init: Any = option("vote", INIT)
 
-    def count(self, block: Labels, posterior: Floats) -> Floats | Rows:
-        return block.pairs.scatter(posterior)  # the sums in Eq. 6
+    # Hard answers (Eq. 2), always or once the class marginals have settled (Algorithm 3).
 
-    def learn(self, counts: Floats, worker_prior: Floats | None) -> Floats:
-        by_worker = self._by_worker(counts)
-        skill = recycled.empty(by_worker.shape)
-        for some in kernels.parts(by_worker):
-            known = by_worker[some] + self.smoothing
-            if worker_prior is not None:
-                known += worker_prior[some].transpose(0, 2, 1)
-            answered = np.einsum("wlt->wt", known)[:, None]
-            known /= np.where(answered > 0, answered, 1)  # Eq. 6; a truth never met has no row
-            kernels.log_or(known, out=skill[some])
-        return skill.reshape(counts.shape)
+    def begin(self, block: Labels) -> Floats:
+        vote = super().begin(block)
+        return self._hardened(block, vote) if self.harden == "always" else vote
 
-    def skill_from(self, confusion: Floats) -> Floats:
-        return self._table(np.ascontiguousarray(confusion.transpose(0, 2, 1)))
+    def sweep(self, block: Labels, params: Params, local: Floats) -> tuple[Floats, Stats]:
+        if not params.state.hard:
+            return super().sweep(block, params, local)
+        posterior, log_evidence = self.e_step(block, params)
+        answers = self._hardened(block, posterior)
+        log_complete = log_evidence + np.log(kernels.row_max(posterior))
+        stats = self.count(block, answers, Evidence.of(block, answers, log_evidence))
+        return answers, stats._replace(
+            log_complete=float(log_complete.sum(where=possible_tasks(block, log_evidence))),
+            changed=int((block.heard & np.any(answers != local, axis=1)).sum()),
+        )
 
-    def pool(self, counts: Floats) -> Floats:
-        pooled: Floats = self._by_worker(counts).sum(axis=0)
-        return pooled
+    def first_state(self, classes: Floats) -> EMState:
+        return super().first_state(classes)._replace(hard=self.harden == "always")
 
-    def log_skill_prior(self, params: Params) -> float:
-        if self.smoothing == 0 and self.worker_prior is None:
-            return 0.0
-        pseudo = np.full((1, 1, 1), self.smoothing)
-        if self.worker_prior is not None:
-            pseudo = pseudo + self.worker_prior
-        return kernels.weighted_log(pseudo, self.confusion(params))
+    def next_state(self, classes: Floats, before: EMState) -> EMState:
+        settled = self.harden == "settled" and before.moved < self.switch_at
+        return super().next_state(classes, before)._replace(hard=before.hard or settled)
 
-    def confusion(self, params: Params) -> Floats:
-        by_label = np.exp(self._by_worker(params.skill))
-        return by_label.transpose(0, 2, 1)
+    def log_fit(self, stats: Stats, params: Params) -> float:
+        return stats.log_complete if params.state.hard else stats.evidence.log_likelihood
 
-    def history(self, stats: Stats, params: Params) -> Floats:
-        return self._by_worker(dense(stats.counts)).transpose(0, 2, 1)
+    def progress(self, stats: Stats, params: Params) -> Step:
+        step = super().progress(stats, params)
+        return step._replace(changed=stats.changed, hard=params.state.hard)
 
-    def _table(self, probability: Floats) -> Floats:
-        return kernels.log_or(probability).reshape(-1, probability.shape[-1])
+    def converged(self, steps: Sequence[Step]) -> bool:
+        now, *before = reversed(steps)
+        if now.hard and now.changed == 0:
+            return True
+        if self.stop == "objective" and before and before[0].hard != now.hard:
+            return False
+        return super().converged(steps)
 
-    def _by_worker(self, table: Floats) -> Floats:
-        n_classes = table.shape[-1]
-        return table.reshape(-1, n_classes, n_classes)
+    def posterior(self, block: Labels, params: Params, local: Floats) -> Floats:
+        """Hard answers are how it learned, not how sure it is: the posterior is always soft."""
+        return self.e_step(block, params)[0] if params.state.hard else local
+
+    def _hardened(self, block: Labels, posterior: Floats) -> Floats:
+        return kernels.harden(posterior, self.ties, self.seed, block.first_task)
+
+
+def _skipping_zeros(params: Params) -> Params:
+    """The parameters with which a factor of zero is left out of the product."""
+    log_prior = without_zeros(params.state.log_prior)
+    state = params.state._replace(log_prior=log_prior)
+    return Params(without_zeros(params.log_confusion), state)
+
+
+def log_table(confusion: Floats) -> Floats:
+    """``[worker * n_classes + label, truth]`` from ``[worker, truth, label]``, in logarithms."""
+    by_label = np.ascontiguousarray(confusion.transpose(0, 2, 1))
+    return kernels.log_or(by_label).reshape(-1, by_label.shape[-1])
+
+
+def by_label_and_truth(table: Floats) -> Floats:
+    """``[worker, label, truth]`` from a table ``[worker * n_classes + label, truth]``."""
+    n_classes = table.shape[-1]
+    return table.reshape(-1, n_classes, n_classes)
+
+
+def by_truth_and_label(table: Floats) -> Floats:
+    """``[worker, truth, label]`` from a table ``[worker * n_classes + label, truth]``."""
+    return by_label_and_truth(table).transpose(0, 2, 1)
+
+
+def pooled(stats: ConfusionStats) -> Floats:
+    """The counts of all workers as if they were one."""
+    total: Floats = by_label_and_truth(dense(stats.counts)).sum(axis=0)
+    return total
+
+
+PAPER = (
+    "Dawid and Skene, Maximum Likelihood Estimation of Observer Error-Rates Using the EM"
+    " Algorithm (1979)"
+)
+FAST = (
+    "Sinha, Rao and Balasubramanian, Fast Dawid-Skene: A Fast Vote Aggregation Scheme for"
+    " Sentiment Classification (2018)"
+)
+METHODS = (
+    Method(
+        "dawid-skene",
+        DawidSkene,
+        "A confusion matrix for each worker, by soft EM.",
+        PAPER,
+        settings={"harden": "never"},
+    ),
+    Method(
+        "fast-dawid-skene",
+        DawidSkene,
+        "Dawid-Skene with hard answers at every step: fewer iterations.",
+        FAST,
+        settings={"harden": "always"},
+    ),
+    Method(
+        "hybrid",
+        DawidSkene,
+        "Dawid-Skene until the class shares settle, then hard answers.",
+        FAST,
+        settings={"harden": "settled"},
+    ),
+)

@@ -19,10 +19,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from quorate.errors import require_choice
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.models.svd import SpectralVote, leading_eigenvectors, signs, vote_matrix
+from quorate.model import Method
+from quorate.models.spectral_vote import SpectralVote, leading_eigenvectors, signs, vote_matrix
+from quorate.options import option
 
 
 class Pairs(NamedTuple):
@@ -37,10 +38,6 @@ class EigenRatio(SpectralVote):
     """A vote in which workers weigh what they are more often right than wrong; `objective` is the
     sum of the squared scores.
 
-    Options:
-        variant: ``"eigenvectors-of-ratio"`` (the default, and that of the published figures) or
-            ``"ratio-of-eigenvectors"``.
-
     Examples:
         >>> import quorate
         >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
@@ -49,14 +46,11 @@ class EigenRatio(SpectralVote):
         array([1., 1., 0.])
     """
 
-    method = "eigen-ratio"
-
-    variant: Literal["eigenvectors-of-ratio", "ratio-of-eigenvectors"] = "eigenvectors-of-ratio"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        variants = ("eigenvectors-of-ratio", "ratio-of-eigenvectors")
-        require_choice("variant", self.variant, variants)
+    variant: Literal["eigenvectors-of-ratio", "ratio-of-eigenvectors"] = option(
+        "eigenvectors-of-ratio",
+        "Which of the paper's algorithms: eigenvectors-of-ratio, that of the published figures, or"
+        " ratio-of-eigenvectors.",
+    )
 
     def gather(self, block: Labels) -> Pairs:
         votes = vote_matrix(block, signs(block))
@@ -74,3 +68,13 @@ class EigenRatio(SpectralVote):
         silent = perfect_value == 0
         scale = np.sqrt(np.maximum(value, 0) / np.where(silent, 1, perfect_value))
         return scale * vector / perfect_vector, 0.0
+
+
+METHODS = (
+    Method(
+        "eigen-ratio",
+        EigenRatio,
+        "Two classes: votes weighted by a ratio of eigenvectors.",
+        "Dalvi, Dasgupta, Kumar and Rastogi, Aggregating Crowdsourced Binary Ratings (2013)",
+    ),
+)

@@ -20,22 +20,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from quorate import kernels
-from quorate.errors import require_choice, require_number, require_shape
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Step, Ties, clamp, class_shares, dense
+from quorate.model import AnyPhase, Method, Model, Phase, Step, by_worker, dense
+from quorate.models.em import class_shares, possible_tasks, require_array, require_prior
+from quorate.options import option
 
 CLIMBS = 3  # on a task's easiness, in each sweep
 LARGEST = 1e6  # mean of a prior, or inverse of its deviation
 
 
+@by_worker("ability")
 class Params(NamedTuple):
-    """``crowd`` is the mean ability of the labels' workers: what a newcomer is taken to have."""
+    """``ability[worker]``; ``crowd`` is the mean ability of the labels' workers: what a newcomer is
+    taken to have."""
 
     log_prior: Floats
     ability: Floats
@@ -44,14 +47,11 @@ class Params(NamedTuple):
     moved: float = np.inf
 
     @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("ability",)
-
-    @property
     def prior(self) -> Floats:
         return np.exp(self.log_prior)
 
 
+@by_worker("abilities")
 class Stats(NamedTuple):
     """For each worker the quadratic's slope and bend in ability, and how many labels there are."""
 
@@ -60,10 +60,6 @@ class Stats(NamedTuple):
     log_likelihood: float
     log_easiness: float
     impossible: int
-
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("abilities",)
 
 
 class Local(NamedTuple):
@@ -75,68 +71,63 @@ class Local(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Glad:
+class GLAD(Model[Params, Local, Stats]):
     """Abilities and difficulties; the objective is the log-likelihood of the votes with the truths
     summed out, plus the log densities of abilities and difficulties under their priors.
-
-    Options:
-        ability_prior: mean and standard deviation of the normal prior of abilities.
-        easiness_prior: mean and standard deviation of the normal prior of log easiness.
-        prior: class shares: ``"uniform"``, as in the paper, ``"estimated"``, or given, one share
-            for each class.
-        tol: it stops when the objective changes by less, relatively.
-        max_iter: at most so many iterations.
-        ties: ``"random"`` by seed, or ``"first"``.
-        seed: for ties broken at random.
 
     Examples:
         >>> import quorate
         >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
         >>> labels = quorate.Labels.from_codes(task, worker, label)
-        >>> quorate.fit(quorate.Glad(), labels).labels["difficulty"].round(2).to_list()
+        >>> quorate.fit(quorate.GLAD(), labels).labels["difficulty"].round(2).to_list()
         [0.45, 0.26]
     """
 
-    params_type: ClassVar[type[Params]] = Params
-    stats_type: ClassVar[type[Stats]] = Stats
-    weighs_votes: ClassVar[bool] = True
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
+    takes_weights: ClassVar[bool] = True
 
-    ability_prior: tuple[float, float] = (1.0, 1.0)
-    easiness_prior: tuple[float, float] = (1.0, 1.0)
-    prior: str | Floats = "uniform"
-    tol: float = 1e-5
-    max_iter: int = 200
-    ties: Ties = "random"
-    seed: int = 0
+    ability_prior: tuple[float, float] = option(
+        (1.0, 1.0),
+        "Mean and standard deviation of the normal prior of abilities.",
+        at_least=(-LARGEST, 1 / LARGEST),
+        parts=("mean", "deviation"),
+    )
+    easiness_prior: tuple[float, float] = option(
+        (1.0, 1.0),
+        "Mean and standard deviation of the normal prior of log easiness.",
+        at_least=(-LARGEST, 1 / LARGEST),
+        parts=("mean", "deviation"),
+    )
+    prior: Any = option(
+        "uniform",
+        "Class shares: uniform, as in the paper, estimated, or given, as one share for each class"
+        " or such as yes=0.7,no=0.3.",
+    )
+    tol: float = option(1e-5, "Stop when the objective changes by less, relatively.", at_least=0)
+    max_iter: int = option(200, "Maximum number of iterations.", at_least=1)
+    ties: Literal["first", "random"] = option(
+        "random", "How ties are broken: first, or random by seed."
+    )
+    seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
 
     def __post_init__(self) -> None:
-        require_choice("ties", self.ties, ("first", "random"))
-        for name, (mean, deviation) in (
-            ("ability_prior", self.ability_prior),
-            ("easiness_prior", self.easiness_prior),
-        ):
-            require_number(name, mean, at_least=-LARGEST)
-            require_number(name, deviation, at_least=1 / LARGEST)
-        require_number("tol", self.tol, at_least=0)
-        require_number("max_iter", self.max_iter, at_least=1)
-        require_number("seed", self.seed, at_least=0)
-        if isinstance(self.prior, str):
-            require_choice("prior", self.prior, ("uniform", "estimated"))
+        super().__post_init__()
+        require_prior(self.prior)
 
-    def start(self, labels: Labels) -> None:
-        if isinstance(self.prior, np.ndarray):
-            require_shape("prior", self.prior, (labels.n_classes,))
+    def start(self, shape: Labels) -> None:
+        if not isinstance(self.prior, str):
+            require_array("prior", self.prior, (shape.n_classes,))
+
+    def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
+        return (PriorMean(self), self)
 
     def begin(self, block: Labels) -> Local:
         easiness = np.full(block.n_tasks, float(self.easiness_prior[0]))
         return Local(block.vote_shares(), easiness, easiness)
 
-    def sweep(self, block: Labels, params: Params | None, local: Local) -> tuple[Local, Stats]:
-        """E-step, a climb of each task's easiness, and what the abilities' climb needs; with no
-        parameters yet, all abilities are their prior's mean."""
-        if params is None:
-            shares = class_shares(self.prior, np.ones(block.n_classes))
-            params = Params(kernels.log_or(shares), self._mean_ability(block), 0.0, shares)
+    def sweep(self, block: Labels, params: Params, local: Local) -> tuple[Local, Stats]:
+        """E-step, a climb of each task's easiness, and what the abilities' climb needs."""
         per_task = np.diff(block.indptr)
         ability = params.ability[block.worker]
         x = ability * np.repeat(np.exp(local.ahead), per_task)
@@ -152,7 +143,7 @@ class Glad:
         )
         easiness = np.repeat(np.exp(ahead), per_task)
         quadratic = np.stack([easiness * lean, easiness * easiness * bend, counts], axis=1)
-        possible = block.heard & (log_evidence > kernels.LOG_ZERO / 2)
+        possible = possible_tasks(block, log_evidence)
         stats = Stats(
             block.crowd.scatter(quadratic),
             block.class_sums(posterior),
@@ -161,9 +152,6 @@ class Glad:
             int((block.heard & ~possible).sum()),
         )
         return Local(posterior, local.ahead, ahead), stats
-
-    def _mean_ability(self, block: Labels) -> Floats:
-        return np.full(block.n_workers, float(self.ability_prior[0]))
 
     def log_joint(self, block: Labels, params: Params, difficulty: float | None = None) -> Floats:
         """``log p(truth, labels)`` of tasks that are all so difficult, or as the prior has it."""
@@ -175,8 +163,7 @@ class Glad:
         self, block: Labels, params: Params, x: Floats, log_wrong: Floats
     ) -> tuple[Floats, Floats]:
         log_joint = self._log_joint(block, params, x, log_wrong)
-        clamp(log_joint, block)
-        return kernels.normalise(log_joint)
+        return kernels.normalise(block.clamped(log_joint))
 
     def _log_joint(self, block: Labels, params: Params, x: Floats, log_wrong: Floats) -> Floats:
         """The likelihood of a label is sigma(x) when right, 1 - sigma(x) over the others when not;
@@ -212,20 +199,21 @@ class Glad:
             here = height(log_easiness)
         return log_easiness
 
-    def estimate(self, stats: Stats, params: Params | None) -> Params:
+    def estimate(self, stats: Stats, params: Params) -> Params:
+        found = self.m_step(stats)
+        moved = float(np.abs(found.marginals - params.marginals).sum())
+        return found._replace(moved=moved)
+
+    def m_step(self, stats: Stats) -> Params:
+        """The abilities at the top of the quadratic, and the class shares."""
         slope, bend, labels = dense(stats.abilities).T
         mean, deviation = self.ability_prior
         ability = (slope + mean / deviation**2) / (2 * bend + 1 / deviation**2)
-        marginals = stats.classes / stats.classes.sum()
-        moved = np.inf
-        if params is not None:
-            moved = float(np.abs(marginals - params.marginals).sum())
         return Params(
             kernels.log_or(class_shares(self.prior, stats.classes)),
             ability,
             float(ability @ labels / labels.sum()),
-            marginals,
-            moved,
+            stats.classes / stats.classes.sum(),
         )
 
     def progress(self, stats: Stats, params: Params) -> Step:
@@ -252,11 +240,20 @@ class Glad:
     def newcomer(self, stats: Stats, params: Params) -> Params:
         return params._replace(ability=np.append(params.ability, params.crowd))
 
-    def confusion(self, params: Params) -> None:
-        """None: how often a worker errs depends on the task."""
 
-    def history(self, stats: Stats, params: Params) -> None:
-        return None
+@dataclass(frozen=True, eq=False)
+class PriorMean(Phase[Any, Local, Stats]):
+    """The first sweep, under abilities that are all their prior's mean."""
+
+    model: GLAD
+
+    def sweep(self, block: Labels, params: None, local: Local) -> tuple[Local, Stats]:
+        ability = np.full(block.n_workers, float(self.model.ability_prior[0]))
+        shares = class_shares(self.model.prior, np.ones(block.n_classes))
+        return self.model.sweep(block, Params(kernels.log_or(shares), ability, 0.0, shares), local)
+
+    def estimate(self, stats: Stats, params: None) -> Params:
+        return self.model.m_step(stats)
 
 
 def _logistic(x: Floats) -> tuple[Floats, Floats]:
@@ -272,3 +269,14 @@ def _logistic(x: Floats) -> tuple[Floats, Floats]:
 def _log_normal(value: Floats, mean: float, deviation: float) -> float:
     """The log density of them all, without its constant."""
     return float(-np.sum(((value - mean) / deviation) ** 2) / 2)
+
+
+METHODS = (
+    Method(
+        "glad",
+        GLAD,
+        "An ability for each worker, a difficulty for each task.",
+        "Whitehill, Ruvolo, Wu, Bergsma and Movellan, Whose Vote Should Count More: Optimal"
+        " Integration of Labels from Labelers of Unknown Expertise (2009)",
+    ),
+)

@@ -12,107 +12,155 @@ The tables are those of Dawid-Skene: a row for each (worker, label), a column fo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from quorate import kernels
-from quorate.errors import UsageError, require_number
-from quorate.kernels import Floats
+from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Params, Stats, Step
-from quorate.models.dawid_skene import DawidSkene
+from quorate.model import Method, Step, by_worker, dense
+from quorate.models import dirichlet
+from quorate.models.dawid_skene import (
+    ConfusionEM,
+    by_label_and_truth,
+    pooled,
+)
+from quorate.models.em import INIT, EMState, Evidence, is_word
+from quorate.options import option
 
 LEAST_PSEUDO_COUNT = 1e-6
-SURE_AS = 100.0  # each row of an `init` counts as so many labels
+SURE_AS = 100.0  # the number of labels that each row of an `init` counts as
+
+
+@by_worker("log_confusion", "pseudo_counts")
+class Params(NamedTuple):
+    """Tables ``[worker * n_classes + label, truth]``: ``pseudo_counts`` of the posterior of each
+    row of a confusion matrix, and ``log_confusion``, the mean logarithms under it; and how far the
+    posterior diverges from the prior."""
+
+    log_confusion: Floats
+    pseudo_counts: Floats
+    divergence: float
+    state: EMState
+
+    @property
+    def prior(self) -> Floats:
+        return self.state.prior
+
+
+@by_worker("counts")
+class Stats(NamedTuple):
+    """``counts[worker * n_classes + label, truth]``."""
+
+    counts: Floats | Rows
+    evidence: Evidence
 
 
 @dataclass(frozen=True, eq=False)
-class Ibcc(DawidSkene):
+class IBCC(ConfusionEM[Params, Stats]):
     """Dirichlet posteriors over confusion rows and class shares; the objective is their bound.
 
-    ``params.concentration`` holds the pseudo-counts of the rows' posterior. `worker_prior` is part
-    of the prior of its worker.
-
-    Options:
-        smoothing: the prior's pseudo-count for each label in a row of a confusion matrix, and, but
-            for `prior_smoothing`, for each class.
-        diagonal: how many more the right label has: workers are expected to be better than chance.
+    `worker_prior` is part of the prior of its worker.
 
     Examples:
         >>> import quorate
         >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
         >>> labels = quorate.Labels.from_codes(task, worker, label)
-        >>> result = quorate.fit(quorate.Ibcc(), labels)
+        >>> result = quorate.fit(quorate.IBCC(), labels)
         >>> result.confusion[2].round(2)
         array([[0.51, 0.49],
                [0.24, 0.76]])
     """
 
-    smoothing: float = 1.0
-    diagonal: float = 1.0
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.harden != "never":
-            raise UsageError("IBCC has no hard answers: its beliefs are what it learns from.")
-        require_number("smoothing", self.smoothing, at_least=LEAST_PSEUDO_COUNT)
-        require_number("prior_smoothing", self._prior_smoothing, at_least=LEAST_PSEUDO_COUNT)
-        require_number("diagonal", self.diagonal, at_least=0)
+    smoothing: float = option(
+        1.0,
+        "The prior's pseudo-count for each label in a row of a confusion matrix, and, but for"
+        " prior_smoothing, for each class.",
+        at_least=LEAST_PSEUDO_COUNT,
+    )
+    diagonal: float = option(
+        1.0,
+        "Further pseudo-counts of the right label: workers are expected to be better than chance.",
+        at_least=0,
+    )
+    prior_smoothing: float | None = option(
+        None,
+        "The prior's pseudo-count for each class; by default the same as smoothing.",
+        at_least=LEAST_PSEUDO_COUNT,
+        only_with={"prior": "estimated"},
+    )
+    init: Any = option("vote", INIT)
 
-    def estimate(self, stats: Stats, params: Params | None) -> Params:
-        return self._weigh(super().estimate(stats, params), stats.classes)
+    def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
+        return Stats(block.pairs.scatter(posterior), evidence)
 
-    def learn(self, counts: Floats, worker_prior: Floats | None) -> Floats:
-        """The pseudo-counts of the rows' posterior: the prior's and the expected ones."""
-        by_worker = self._by_worker(counts)
-        concentration = by_worker + self._row_prior(by_worker.shape[-1], worker_prior)
-        return concentration.reshape(counts.shape)
+    def m_step(self, stats: Stats, state: EMState) -> Params:
+        """The posterior given the expected counts: the prior's pseudo-counts and these."""
+        return self._believe(dense(stats.counts), stats.evidence.classes, state)
 
-    def _row_prior(self, n_classes: int, worker_prior: Floats | None) -> Floats:
+    def from_confusion(self, confusion: Floats) -> Params:
+        return self._from_matrices(confusion, np.zeros(confusion.shape[1]))
+
+    def from_moments(self, confusion: Floats, vote: Stats) -> Params:
+        return self._from_matrices(confusion, vote.evidence.classes)
+
+    def _from_matrices(self, confusion: Floats, classes: Floats) -> Params:
+        counts = SURE_AS * np.ascontiguousarray(confusion.transpose(0, 2, 1))
+        state = self.even_state(confusion.shape[1])
+        return self._believe(counts.reshape(-1, counts.shape[-1]), classes, state)
+
+    def _believe(self, counts: Floats, classes: Floats, state: EMState) -> Params:
+        """The posterior from expected counts of labels and of classes."""
+        row_prior = self._row_prior(counts.shape[-1])
+        rows = by_label_and_truth(counts) + row_prior
+        divergence = dirichlet.divergence(rows, row_prior, axis=1)
+        if is_word(self.prior, "estimated"):
+            shares = classes + self.class_smoothing
+            state = state._replace(log_prior=dirichlet.mean_log(shares))
+            divergence += dirichlet.divergence(shares, self.class_smoothing)
+        log_confusion = dirichlet.mean_log(rows, axis=1).reshape(counts.shape)
+        return Params(log_confusion, rows.reshape(counts.shape), divergence, state)
+
+    def _row_prior(self, n_classes: int) -> Floats:
+        """Pseudo-counts ``[worker, label, truth]``, of all workers alike without `worker_prior`."""
         prior = np.full((1, n_classes, n_classes), self.smoothing)
         prior += self.diagonal * np.eye(n_classes)
-        return prior if worker_prior is None else prior + worker_prior.transpose(0, 2, 1)
+        return prior if self.worker_prior is None else prior + self.worker_prior.transpose(0, 2, 1)
 
-    def _weigh(self, params: Params, classes: Floats) -> Params:
-        """The parameters with mean logs in place of the pseudo-counts."""
-        concentration = params.skill
-        rows = self._by_worker(concentration)
-        row_prior = self._row_prior(rows.shape[-1], self.worker_prior)
-        divergence = kernels.dirichlet_divergence(rows, row_prior, axis=1)
-        log_prior = params.log_prior
-        if isinstance(self.prior, str) and self.prior == "estimated":
-            shares = classes + self._prior_smoothing
-            log_prior = kernels.mean_log(shares)
-            divergence += kernels.dirichlet_divergence(shares, self._prior_smoothing)
-        return params._replace(
-            log_prior=log_prior,
-            skill=kernels.mean_log(rows, axis=1).reshape(concentration.shape),
-            concentration=concentration,
-            divergence=divergence,
-        )
+    def log_density(self, params: Params) -> float:
+        return -params.divergence
 
     def progress(self, stats: Stats, params: Params) -> Step:
         """The bound of the likelihood, which itself is out of reach."""
-        bound = stats.log_likelihood - params.divergence
+        bound = stats.evidence.log_likelihood - params.divergence
         return super().progress(stats, params)._replace(objective=bound, log_likelihood=None)
 
-    def start(self, labels: Labels) -> Params | None:
-        params = super().start(labels)
-        return None if params is None else self._weigh(params, np.zeros(labels.n_classes))
-
-    def skill_from(self, confusion: Floats) -> Floats:
-        counts = SURE_AS * np.ascontiguousarray(confusion.transpose(0, 2, 1))
-        return self.learn(counts.reshape(-1, counts.shape[-1]), self.worker_prior)
-
     def newcomer(self, stats: Stats, params: Params) -> Params:
-        average = super().newcomer(stats, params).skill[len(params.skill) :]
+        nothing = np.full((params.log_confusion.shape[1],) * 2, self.smoothing)
+        nothing += self.diagonal * np.eye(len(nothing))
+        average = pooled(stats) + nothing
         return params._replace(
-            skill=np.concatenate([params.skill, kernels.mean_log(average, axis=0)]),
-            concentration=np.concatenate([params.concentration, average]),
+            log_confusion=np.concatenate(
+                [params.log_confusion, dirichlet.mean_log(average, axis=0)]
+            ),
+            pseudo_counts=np.concatenate([params.pseudo_counts, average]),
         )
 
     def confusion(self, params: Params) -> Floats:
-        """What the posterior expects."""
-        by_label = self._by_worker(params.concentration)
+        """The posterior mean."""
+        by_label = by_label_and_truth(params.pseudo_counts)
         mean: Floats = by_label / by_label.sum(axis=1, keepdims=True)
         return mean.transpose(0, 2, 1)
+
+
+METHODS = (
+    Method(
+        "ibcc",
+        IBCC,
+        "Dawid-Skene with a belief about every confusion matrix; variational Bayes.",
+        "Kim and Ghahramani, Bayesian Classifier Combination (2012)",
+    ),
+)

@@ -12,78 +12,60 @@ is learned: the message of a worker to a task is that sum less the task's own pa
 begin around one, for the crowd is taken to be better than chance; where a few votes and much noise
 turn it the other way, so that the sums add up to less than zero, all messages change their sign.
 
-`variant="centred-svd"` answers each question by the sign of a leading singular vector instead: that
-of the matrix of signs ``[task, worker]``, less the mean of each column (over all tasks, also those
-the worker did not label). It is what the column KOS of a published table was made with: Y. Zhang,
-X. Chen, D. Zhou and M. I. Jordan, "Spectral Methods meet EM" (2014), Table 2.
+`variant="centred-svd"` answers each question by a singular vector instead: see `centred_svd.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from quorate import kernels
-from quorate.errors import require_choice, require_number
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Model, Step, Ties
+from quorate.model import AnyModel, AnyPhase, Method, Model, Phase, Step, Ties, by_worker
+from quorate.models.centred_svd import CentredSVD
 from quorate.models.ordered import ByThreshold, classes_from, monotone
-from quorate.models.svd import (
-    SpectralVote,
-    belief_from,
-    leading_eigenvector,
-    require_two_classes,
-    sharpness_of,
-    signs,
-    vote_matrix,
-)
+from quorate.models.spectral_vote import belief_from, require_two_classes, sharpness_of, signs
+from quorate.options import option
+
+NOISE = "Standard deviation of the first messages, whose mean is 1; 0 starts from the vote."
+TOL = "Stop when the direction of all messages turns by less: one minus its cosine."
 
 
 @dataclass(frozen=True, eq=False)
-class Kos(ByThreshold):
+class KOS(ByThreshold):
     """Message passing between tasks and workers. With more than two classes their order matters.
 
     `objective` is by what factor messages grew in an iteration (for ``"centred-svd"`` the sum of
     the squared scores), summed over the thresholds. The belief in the answer is the least sure of
     the beliefs, above or not, that it rests on.
 
-    Options:
-        variant: ``"messages"``, or ``"centred-svd"``: see above.
-        noise: messages begin with a mean of one and this standard deviation.
-        tol: stop when the direction of all messages turns by less: one minus its cosine.
-        max_iter: at most so many iterations.
-        ties: how a score of zero is decided: ``"random"`` by seed, or ``"first"``.
-        seed: for the noise, and for ties broken at random.
-
     Examples:
         >>> import quorate
         >>> crowd = quorate.simulate(np.full((10, 2, 2), [[0.9, 0.1], [0.1, 0.9]]), 100, 5)
-        >>> result = quorate.fit(quorate.Kos(), crowd.labels)
+        >>> result = quorate.fit(quorate.KOS(), crowd.labels)
         >>> result.converged, int((result.answers != crowd.truth).sum())
         (True, 0)
     """
 
-    variant: Literal["messages", "centred-svd"] = "messages"
-    noise: float = 1.0
-    tol: float = 1e-8
-    max_iter: int = 100
-    ties: Ties = "random"
-    seed: int = 0
+    variant: Literal["messages", "centred-svd"] = option(
+        "messages",
+        "How each question is answered: messages, as in the papers, or centred-svd, by a singular"
+        " vector.",
+    )
+    noise: float = option(1.0, NOISE, at_least=0, only_with={"variant": "messages"})
+    tol: float = option(1e-8, TOL, at_least=0, only_with={"variant": "messages"})
+    max_iter: int = option(
+        100, "Maximum number of iterations.", at_least=1, only_with={"variant": "messages"}
+    )
+    ties: Ties = option("random", "How a score of zero is decided: first, or random by seed.")
+    seed: int = option(0, "Seed for the noise, and for ties broken at random.", at_least=0)
 
-    def __post_init__(self) -> None:
-        require_choice("variant", self.variant, ("messages", "centred-svd"))
-        require_choice("ties", self.ties, ("first", "random", "shared"))
-        require_number("noise", self.noise, at_least=0)
-        require_number("tol", self.tol, at_least=0)
-        require_number("max_iter", self.max_iter, at_least=1)
-        require_number("seed", self.seed, at_least=0)
-
-    def question(self, threshold: int, n_classes: int) -> Model:
+    def question(self, threshold: int, n_classes: int) -> AnyModel:
         if self.variant == "centred-svd":
             return CentredSVD(self.ties, self.seed)
         return Messages(self.noise, self.tol, self.max_iter, self.ties, self.seed)
@@ -108,6 +90,7 @@ class Kos(ByThreshold):
         return belief
 
 
+@by_worker("total")
 class Params(NamedTuple):
     """Each worker's sum of signed messages, what to multiply them by so that they do not grow, the
     sum of the squares of all messages, and what turns a score into log-odds."""
@@ -117,12 +100,11 @@ class Params(NamedTuple):
     square: float
     sharpness: float
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("total",)
 
-
+@by_worker("total")
 class Stats(NamedTuple):
+    """Sums of signed messages, of their squares, and of the tasks' scores."""
+
     total: Floats | Rows
     square: float
     overlap: float  # the product of this sweep's messages and the last one's
@@ -130,10 +112,6 @@ class Stats(NamedTuple):
     score_size: float
     score_square: float
     tasks: int
-
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("total",)
 
 
 class Local(NamedTuple):
@@ -144,51 +122,35 @@ class Local(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Messages:
+class Messages(Model[Params, Local | None, Stats]):
     """Message passing for two classes (the first paper)."""
 
-    params_type: ClassVar[type[Params]] = Params
-    stats_type: ClassVar[type[Stats]] = Stats
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
 
-    noise: float = 1.0
-    tol: float = 1e-8
-    max_iter: int = 100
-    ties: Ties = "random"
-    seed: int = 0
+    noise: float = option(1.0, NOISE, at_least=0)
+    tol: float = option(1e-8, TOL, at_least=0)
+    max_iter: int = option(100, "Maximum number of iterations.", at_least=1)
+    ties: Ties = option("random", "How a score of zero is decided: first, or random by seed.")
+    seed: int = option(0, "Seed for the noise, and for ties broken at random.", at_least=0)
 
-    def start(self, labels: Labels) -> None:
-        require_two_classes("message passing", labels)
+    def start(self, shape: Labels) -> None:
+        require_two_classes("message passing", shape)
 
-    def begin(self, block: Labels) -> None:
-        return None
+    def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
+        return (Noise(self), self)
 
-    def sweep(
-        self, block: Labels, params: Params | None, local: Local | None
-    ) -> tuple[Local, Stats]:
-        sign = signs(block)
-        said = self._from_workers(block, params, local)
-        score = kernels.task_sums(block.indptr, sign * said)
-        message = np.repeat(score, block.n_said)
-        message *= sign
-        message -= said  # a x: what the others make of the task, and whether the worker says so
-        return Local(message, score), Stats(
-            total=block.crowd.scatter(message),
-            square=_product(message, message),
-            overlap=0.0 if local is None else _product(message, local.message),
-            labels=block.n_labels,
-            score_size=float(np.abs(score).sum()),
-            score_square=_product(score, score),
-            tasks=int((block.n_said > 0).sum()),
-        )
-
-    def _from_workers(self, block: Labels, params: Params | None, local: Local | None) -> Floats:
-        """y: what the worker's other tasks make of the worker; all of them for a new task."""
-        if params is None:
-            return 1 + self.noise * _normal(block, self.seed)
+    def sweep(self, block: Labels, params: Params, local: Local | None) -> tuple[Local, Stats]:
+        """y, what the worker's other tasks make of the worker (all of them for a new task), and
+        the answer of each task to it."""
         said: Floats = (params.scale * params.total)[block.worker]
+        overlap = 0.0
         if local is not None:
             said -= params.scale * local.message
-        return said
+        answered, stats = answer(block, said)
+        if local is not None:
+            overlap = _product(answered.message, local.message)
+        return answered, stats._replace(overlap=overlap)
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
         assert isinstance(stats.total, np.ndarray)
@@ -206,7 +168,8 @@ class Messages:
     def converged(self, steps: Sequence[Step]) -> bool:
         return steps[-1].moved <= self.tol
 
-    def posterior(self, block: Labels, params: Params, local: Local) -> Floats:
+    def posterior(self, block: Labels, params: Params, local: Local | None) -> Floats:
+        assert local is not None  # every task has been swept
         said = signs(block) * np.repeat(local.score, block.n_said) - local.message
         silent = kernels.task_sums(block.indptr, np.abs(said)) == 0
         return belief_from(block, params.sharpness * local.score, silent)
@@ -214,11 +177,36 @@ class Messages:
     def newcomer(self, stats: Stats, params: Params) -> Params:
         return params._replace(total=np.append(params.total, params.total.mean()))
 
-    def confusion(self, params: Params) -> None:
-        return None
 
-    def history(self, stats: Stats, params: Params) -> None:
-        return None
+@dataclass(frozen=True, eq=False)
+class Noise(Phase[Any, Local | None, Stats]):
+    """The first messages of the workers: around one, for the crowd is better than chance."""
+
+    model: Messages
+
+    def sweep(self, block: Labels, params: None, local: Local | None) -> tuple[Local, Stats]:
+        return answer(block, 1 + self.model.noise * _normal(block, self.model.seed))
+
+    def estimate(self, stats: Stats, params: None) -> Params:
+        return self.model.estimate(stats, params)
+
+
+def answer(block: Labels, said: Floats) -> tuple[Local, Stats]:
+    """The tasks' messages to the workers, from the workers' to the tasks."""
+    sign = signs(block)
+    score = kernels.task_sums(block.indptr, sign * said)
+    message = np.repeat(score, block.n_said)
+    message *= sign
+    message -= said  # a x: what the others make of the task, and whether the worker says so
+    return Local(message, score), Stats(
+        total=block.crowd.scatter(message),
+        square=_product(message, message),
+        overlap=0.0,
+        labels=block.n_labels,
+        score_size=float(np.abs(score).sum()),
+        score_square=_product(score, score),
+        tasks=int((block.n_said > 0).sum()),
+    )
 
 
 def _product(one: Floats, other: Floats) -> float:
@@ -229,34 +217,18 @@ def _product(one: Floats, other: Floats) -> float:
 def _normal(block: Labels, seed: int) -> Floats:
     """A normal number for each label that depends on the seed, the task and the worker only."""
     task = block.first_task + np.repeat(np.arange(block.n_tasks), block.n_said)
-    lots = kernels.task_lots(task * block.n_workers + block.worker, 2, seed)
-    radius = np.sqrt(-2 * np.log1p(-lots[:, 0]))
-    normal: Floats = radius * np.cos(2 * np.pi * lots[:, 1])
+    uniform = kernels.hashed_uniform(task * block.n_workers + block.worker, 2, seed)
+    radius = np.sqrt(-2 * np.log1p(-uniform[:, 0]))
+    normal: Floats = radius * np.cos(2 * np.pi * uniform[:, 1])
     return normal
 
 
-class Columns(NamedTuple):
-    """The Gram matrix of the signs, each worker's sum of signs, and the number of tasks."""
-
-    gram: csr_array
-    total: Floats | Rows
-    tasks: int
-
-
-@dataclass(frozen=True, eq=False)
-class CentredSVD(SpectralVote):
-    """The leading singular vector of the signs, centred by column: ``A - 1 m'``. Its workers' side
-    is the eigenvector of ``A'A - n m m'``, and its tasks' side ``A v - m'v``."""
-
-    method = "centred-svd"
-
-    def gather(self, block: Labels) -> Columns:
-        votes = vote_matrix(block, signs(block))
-        tasks = int((block.n_said > 0).sum())
-        return Columns(votes.T @ votes, block.crowd.scatter(signs(block)), tasks)
-
-    def weigh(self, moments: Columns) -> tuple[Floats, float]:
-        assert isinstance(moments.total, np.ndarray)
-        mean = moments.total / moments.tasks
-        _, weight = leading_eigenvector(moments.gram, less=np.sqrt(moments.tasks) * mean)
-        return weight, float(mean @ weight)
+METHODS = (
+    Method(
+        "kos",
+        KOS,
+        "Messages between tasks and workers; a question for each threshold between classes.",
+        "Karger, Oh and Shah, Iterative Learning for Reliable Crowdsourcing Systems (2011), and"
+        " Efficient Crowdsourcing for Multi-class Labeling (2013)",
+    ),
+)

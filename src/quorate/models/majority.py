@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from quorate import kernels
-from quorate.errors import require_choice, require_number
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Off, Step, Ties
+from quorate.model import AnyPhase, Calibration, Method, Model, Phase, Step, Ties
+from quorate.options import option
 
 
 class Params(NamedTuple):
@@ -20,18 +19,15 @@ class Params(NamedTuple):
 
 
 class Stats(NamedTuple):
+    """The sum of the vote shares, and how many votes the answers agree with."""
+
     classes: Floats
     agreeing: int
 
 
 @dataclass(frozen=True, eq=False)
-class Majority:
+class Majority(Model[Params, Floats, Stats]):
     """The share of the votes is the belief; `objective` is how many votes the answers agree with.
-
-    Options:
-        ties: ``"shared"`` (the first of the tied classes is shown, and scores count each tied
-            class's share), ``"first"`` or ``"random"`` by seed.
-        seed: for ties broken at random.
 
     Examples:
         >>> import quorate
@@ -40,50 +36,51 @@ class Majority:
         array([0, 1], dtype=int32)
     """
 
-    params_type: ClassVar[type[Params]] = Params
-    stats_type: ClassVar[type[Stats]] = Stats
-    off_by: ClassVar[Off] = Off(too_low=-0.7, around=1.3)  # shares of votes are no odds
-    weighs_votes: ClassVar[bool] = True
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
+    takes_weights: ClassVar[bool] = True
+    calibration: ClassVar[Calibration] = Calibration(-0.7, 1.3)  # shares of votes are no odds
 
-    ties: Ties = "shared"
-    seed: int = 0
+    ties: Ties = option(
+        "shared",
+        "How ties are broken: shared (the first of the tied classes is shown, and scores count each"
+        " tied class's share), first, or random by seed.",
+    )
+    seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
 
-    def __post_init__(self) -> None:
-        require_choice("ties", self.ties, ("shared", "first", "random"))
-        require_number("seed", self.seed, at_least=0)
-
-    @property
-    def max_iter(self) -> int:
-        return 1
-
-    def start(self, labels: Labels) -> None:
-        return None
+    def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
+        return (CountClasses(), self)
 
     def begin(self, block: Labels) -> Floats:
         return block.vote_shares()
 
-    def sweep(self, block: Labels, params: Params | None, local: Floats) -> tuple[Floats, Stats]:
+    def sweep(self, block: Labels, params: Params, local: Floats) -> tuple[Floats, Stats]:
         answers = kernels.choose(local, self.ties, self.seed, block.first_task)
-        agreeing = int((block.label == np.repeat(answers, np.diff(block.indptr))).sum())
+        agreeing = int((block.label == np.repeat(answers, block.n_said)).sum())
         return local, Stats(block.class_sums(local), agreeing)
 
-    def estimate(self, stats: Stats, params: Params | None) -> Params:
-        return Params(stats.classes / stats.classes.sum())
+    def estimate(self, stats: Stats, params: Params) -> Params:
+        return params
 
     def progress(self, stats: Stats, params: Params) -> Step:
         return Step(stats.agreeing, None)
 
-    def converged(self, steps: Sequence[Step]) -> bool:
-        return True
-
     def posterior(self, block: Labels, params: Params, local: Floats) -> Floats:
         return local
 
-    def newcomer(self, stats: Stats, params: Params) -> Params:
-        return params
 
-    def confusion(self, params: Params) -> None:
-        return None
+class Classes(NamedTuple):
+    classes: Floats
 
-    def history(self, stats: Stats, params: Params) -> None:
-        return None
+
+class CountClasses(Phase[Any, Floats, Classes]):
+    """The class shares of the vote."""
+
+    def sweep(self, block: Labels, params: None, local: Floats) -> tuple[Floats, Classes]:
+        return local, Classes(block.class_sums(local))
+
+    def estimate(self, stats: Classes, params: None) -> Params:
+        return Params(stats.classes / stats.classes.sum())
+
+
+METHODS = (Method("majority", Majority, "The class most workers named."),)

@@ -13,33 +13,59 @@ multiplies their log-likelihood. And tasks without labels are classified by *unm
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from quorate.errors import UsageError, require_number
-from quorate.kernels import Floats
+from quorate.errors import UsageError
+from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Params, Stats, dense
-from quorate.models.dawid_skene import DawidSkene
+from quorate.model import Method, by_worker, dense
+from quorate.models.dawid_skene import ConfusionEM, log_table
+from quorate.models.em import INIT, EMState, Evidence
+from quorate.options import option
 
 AUTO: Literal["auto"] = "auto"
 
 
+@by_worker("log_confusion")
+class Params(NamedTuple):
+    """``log_confusion[worker * n_classes + label, truth]``, and where tasks have features the rates
+    ``[feature, class]``, as they are counted and unmixed."""
+
+    log_confusion: Floats
+    state: EMState
+    feature_rate: Floats | None = None
+    unmixed_rate: Floats | None = None
+
+    @property
+    def prior(self) -> Floats:
+        return self.state.prior
+
+
+class FeatureCounts(NamedTuple):
+    """``present[feature, class]``: the tasks that have a feature; ``overlap[class, class]``: the
+    sum of the products of the posterior, class by class."""
+
+    present: Floats | Rows
+    overlap: Floats
+
+
+@by_worker("counts")
+class Stats(NamedTuple):
+    """``counts[worker * n_classes + label, truth]``, and those of the features if there are any."""
+
+    counts: Floats | Rows
+    evidence: Evidence
+    features: tuple[FeatureCounts, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
-class NaiveBayes(DawidSkene):
+class NaiveBayes(ConfusionEM[Params, Stats]):
     """Dawid-Skene that sees binary features of the tasks as well, also of those without labels.
 
     The objective is the log-likelihood of votes and features, the latter's at their weight, plus
     the prior's terms; it never falls. Tasks without labels are classified, not learned from.
-
-    Options:
-        smoothing: pseudo-count added to every count of the M-step: of labels, of classes, and of
-            tasks with and without a feature. Greater than 0, or one feature could rule a class out;
-            1 is the report's.
-        feature_weight: what the features' log-likelihood is multiplied by. 1 is the report's model,
-            0 leaves the features out; ``"auto"`` is a number that `quorate.weigh_features` finds
-            without gold, as `quorate.aggregate` asks it to.
 
     Examples:
         >>> import quorate
@@ -55,27 +81,35 @@ class NaiveBayes(DawidSkene):
                [0.08, 0.92]])
     """
 
-    smoothing: float = 0.2
-    feature_weight: float | Literal["auto"] = AUTO
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
+    learns_from_features: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_number("smoothing", self.smoothing, at_least=np.nextafter(0, 1))
-        if not isinstance(self.feature_weight, str):
-            require_number("feature_weight", self.feature_weight, at_least=0)
-        elif self.feature_weight != AUTO:
-            raise UsageError(f"feature_weight is a number or auto, not {self.feature_weight!r}.")
+    smoothing: float = option(
+        0.2,
+        "Pseudo-count added to every count of the M-step: of labels, of classes, and of tasks with"
+        " and without a feature. Above 0, or one feature could rule a class out; 1 is the"
+        " report's.",
+        above=0,
+    )
+    feature_weight: float | Literal["auto"] = option(
+        AUTO,
+        "What the features' log-likelihood is multiplied by: 1 is the report's model, 0 leaves the"
+        " features out; auto is found from held-out votes, without gold.",
+        at_least=0,
+    )
+    init: Any = option("vote", INIT)
 
-    def start(self, labels: Labels) -> Params | None:
-        if self.feature_weight == AUTO and labels.features is not None:
+    def start(self, shape: Labels) -> Params | None:
+        if self.feature_weight == AUTO and shape.features is not None:
             raise UsageError(
                 "feature_weight has to be a number here: quorate.weigh_features finds one."
             )
-        crowd = super().start(labels)
-        if crowd is None or labels.features is None:
-            return crowd
-        even = np.full((labels.n_features, labels.n_classes), 0.5)  # tells nothing yet
-        return crowd._replace(feature_rate=even, unmixed_rate=even)
+        params = super().start(shape)
+        if params is None or shape.features is None:
+            return params
+        even = np.full((shape.n_features, shape.n_classes), 0.5)  # tells nothing yet
+        return params._replace(feature_rate=even, unmixed_rate=even)
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
         log_joint = super().log_joint(block, params)  # section 4.3, but for the features
@@ -91,20 +125,39 @@ class NaiveBayes(DawidSkene):
         if block.features is None or block.heard.all():
             return belief
         unmixed = params._replace(feature_rate=params.unmixed_rate)
-        return np.where(block.heard[:, None], belief, self._e_step(block, unmixed)[0])
+        return np.where(block.heard[:, None], belief, self.e_step(block, unmixed)[0])
 
-    def estimate(self, stats: Stats, params: Params | None) -> Params:
-        crowd = super().estimate(stats, params)  # Eq. 2 and 3, smoothed as in section 4.4
-        if isinstance(stats.features, float):
-            return crowd
-        present = dense(stats.features) + self.smoothing
-        tasks = stats.classes + 2 * self.smoothing
-        return crowd._replace(
+    def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
+        stats = Stats(block.pairs.scatter(posterior), evidence)
+        if block.traits is None:
+            return stats
+        learned = posterior * block.heard[:, None]
+        counts = FeatureCounts(block.traits.scatter(learned), learned.T @ learned)
+        return stats._replace(features=(counts,))
+
+    def m_step(self, stats: Stats, state: EMState) -> Params:
+        """Eq. 2 and 3, smoothed as in section 4.4."""
+        return self._with_rates(Params(self.learn(dense(stats.counts)), state), stats)
+
+    def from_confusion(self, confusion: Floats) -> Params:
+        return Params(log_table(confusion), self.even_state(confusion.shape[1]))
+
+    def from_moments(self, confusion: Floats, vote: Stats) -> Params:
+        return self._with_rates(self.from_confusion(confusion), vote)
+
+    def _with_rates(self, params: Params, stats: Stats) -> Params:
+        """The parameters with the rates of the features, if there are any."""
+        if not stats.features:
+            return params
+        (counts,) = stats.features
+        present = dense(counts.present) + self.smoothing
+        tasks = stats.evidence.classes + 2 * self.smoothing
+        return params._replace(
             feature_rate=present / tasks,  # Eq. 4, smoothed as in section 4.4
-            unmixed_rate=self._unmix(present, tasks, stats.overlap),
+            unmixed_rate=self._unmix(present, tasks, counts.overlap),
         )
 
-    def _unmix(self, present: Floats, tasks: Floats, overlap: Floats | float) -> Floats:
+    def _unmix(self, present: Floats, tasks: Floats, overlap: Floats) -> Floats:
         """Rates that are not blurred where the posterior q is unsure.
 
         A task of class m adds q(n) to the counts of class n. So what is counted for n is to be
@@ -118,23 +171,30 @@ class NaiveBayes(DawidSkene):
         unmixed: Floats = np.clip(rate, least, 1 - least)
         return unmixed
 
-    def log_skill_prior(self, params: Params) -> float:
+    def log_density(self, params: Params) -> float:
         """The pseudo-counts of features weigh what the features do: so Eq. 4 is the maximum at any
         weight."""
-        log_density = super().log_skill_prior(params)
+        log_density = super().log_density(params)
         if params.feature_rate is not None:
             rate = params.feature_rate
             log_rates = float(np.sum(np.log(rate) + np.log1p(-rate)))
             log_density += self._weight * self.smoothing * log_rates
         return log_density
 
+    def newcomer(self, stats: Stats, params: Params) -> Params:
+        average = self.average(stats)
+        return params._replace(log_confusion=np.concatenate([params.log_confusion, average]))
+
     @property
     def _weight(self) -> float:
         return 0.0 if isinstance(self.feature_weight, str) else self.feature_weight
 
-    def _count(self, block: Labels, posterior: Floats) -> Stats:
-        stats = super()._count(block, posterior)
-        if block.traits is None:
-            return stats
-        learned = posterior * block.heard[:, None]
-        return stats._replace(features=block.traits.scatter(learned), overlap=learned.T @ learned)
+
+METHODS = (
+    Method(
+        "naive-bayes",
+        NaiveBayes,
+        "Dawid-Skene that learns from the tasks' binary features too: also a classifier.",
+        "Jin and Zhang, Multiple Experts with Binary Features (2010)",
+    ),
+)

@@ -9,37 +9,74 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from quorate import kernels
-from quorate.errors import UsageError, require_number
+from quorate.errors import UsageError
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import EM, Params, Stats, dense
+from quorate.model import Method, by_worker, dense
+from quorate.models.em import (
+    EM,
+    INIT,
+    SMOOTHING,
+    ZEROS,
+    EMState,
+    Evidence,
+    without_zeros,
+)
+from quorate.options import option
+
+
+@by_worker("accuracy")
+class Params(NamedTuple):
+    """``accuracy[worker]``."""
+
+    accuracy: Floats
+    state: EMState
+
+    @property
+    def prior(self) -> Floats:
+        return self.state.prior
+
+
+@by_worker("counts")
+class Stats(NamedTuple):
+    """``counts[worker]``: the expected number of right and of wrong labels."""
+
+    counts: Floats | Rows
+    evidence: Evidence
 
 
 @dataclass(frozen=True, eq=False)
-class OneCoin(EM):
+class OneCoin(EM[Params, Stats]):
     """One accuracy per worker, with an optional prior: accuracy = low + (high - low) * Beta(a, b).
-
-    Options:
-        beta: (a, b) of the prior on accuracy; None for no prior.
-        low: the least accuracy the prior allows.
-        high: the greatest accuracy the prior allows.
 
     Examples:
         >>> import quorate
         >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
         >>> labels = quorate.Labels.from_codes(task, worker, label)
         >>> result = quorate.fit(quorate.OneCoin(beta=(4, 2)), labels)
-        >>> result.params.skill.round(2)
+        >>> result.params.accuracy.round(2)
         array([0.81, 0.81, 0.69])
     """
 
-    beta: tuple[float, float] | None = None
-    low: float = 0.0
-    high: float = 1.0
+    params_type: ClassVar[Any] = Params
+    stats_type: ClassVar[Any] = Stats
+
+    beta: tuple[float, float] | None = option(
+        None,
+        "The numbers a and b of the beta prior on accuracy; none for no prior.",
+        above=0,
+        parts=("a", "b"),
+    )
+    low: float = option(0.0, "The least accuracy that the prior allows.")
+    high: float = option(1.0, "The greatest accuracy that the prior allows.")
+    smoothing: float = option(0.0, SMOOTHING, at_least=0)
+    zeros: Literal["exclude", "skip"] = option("exclude", ZEROS)
+    init: Any = option("vote", INIT)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,51 +84,45 @@ class OneCoin(EM):
             raise UsageError(
                 f"low and high must be 0 <= low < high <= 1, not {self.low} and {self.high}."
             )
-        if self.beta is not None and len(self.beta) != 2:
-            raise UsageError(f"beta is the two numbers a and b, not {self.beta!r}.")
-        for parameter in self.beta or ():
-            require_number("beta", parameter, at_least=np.nextafter(0, 1))
+
+    @property
+    def class_smoothing(self) -> float:
+        return self.smoothing if self.prior_smoothing is None else self.prior_smoothing
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
-        right = params.skill
-        wrong = (1 - right) / max(block.n_classes - 1, 1)
-        log_joint = _evidence(block, kernels.log_or(right, 0.0), kernels.log_or(wrong, 0.0))
-        impossible = (right == 0) | (wrong == 0)
-        if (
-            self.zeros == "exclude" and impossible.any()
-        ):  # counted apart, so as not to swamp the rest
-            log_joint += kernels.LOG_ZERO * _evidence(block, 1.0 * (right == 0), 1.0 * (wrong == 0))
-        log_joint += self._evidence(params.log_prior)
+        log_prior = params.state.log_prior
+        log_joint = _log_evidence(block, params.accuracy, self.zeros == "skip")
+        log_joint += without_zeros(log_prior) if self.zeros == "skip" else log_prior
         return log_joint
 
-    def count(self, block: Labels, posterior: Floats) -> Floats | Rows:
-        return block.weighed_agreement(posterior)
+    def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
+        return Stats(block.weighed_agreement(posterior), evidence)
 
-    def learn(self, counts: Floats, worker_prior: Floats | None) -> Floats:
-        counts = counts + self.smoothing
-        if worker_prior is not None:
-            counts += _right_and_wrong(worker_prior)
+    def m_step(self, stats: Stats, state: EMState) -> Params:
+        counts = dense(stats.counts) + self.smoothing
+        if self.worker_prior is not None:
+            counts += _right_and_wrong(self.worker_prior)
+        return Params(self.learn(counts), state)
+
+    def learn(self, counts: Floats) -> Floats:
+        """The likeliest accuracies from the numbers of right and wrong labels (section 1)."""
         a, b = self.beta or (1.0, 1.0)
         if a == b == 1:
             silent = counts.sum(axis=1) == 0
             counts[silent] = counts.sum(axis=0)  # of whom nothing is known: the crowd's average
         return best_accuracy(counts[:, 0], counts[:, 1], a, b, self.low, self.high)
 
-    def skill_from(self, confusion: Floats) -> Floats:
-        accuracy: Floats = np.trace(confusion, axis1=1, axis2=2) / confusion.shape[1]
-        return accuracy
+    def from_confusion(self, confusion: Floats) -> Params:
+        n_classes = confusion.shape[1]
+        accuracy: Floats = np.trace(confusion, axis1=1, axis2=2) / n_classes
+        return Params(accuracy, self.even_state(n_classes))
 
-    def pool(self, counts: Floats) -> Floats:
-        pooled: Floats = counts.sum(axis=0, keepdims=True)
-        return pooled
-
-    def log_skill_prior(self, params: Params) -> float:
-        p = params.skill
-        right: Floats | float = self.smoothing
-        wrong: Floats | float = self.smoothing
+    def log_density(self, params: Params) -> float:
+        p = params.accuracy
+        pseudo = np.full((len(p), 2), self.smoothing)
         if self.worker_prior is not None:
-            known = _right_and_wrong(self.worker_prior)
-            right, wrong = right + known[:, 0], wrong + known[:, 1]
+            pseudo += _right_and_wrong(self.worker_prior)
+        right, wrong = pseudo.T
         a, b = self.beta or (1.0, 1.0)
         return (
             kernels.weighted_log(right, p)
@@ -100,12 +131,16 @@ class OneCoin(EM):
             + kernels.weighted_log(b - 1, self.high - p)
         )
 
+    def newcomer(self, stats: Stats, params: Params) -> Params:
+        pooled = dense(stats.counts).sum(axis=0, keepdims=True) + self.smoothing
+        return params._replace(accuracy=np.concatenate([params.accuracy, self.learn(pooled)]))
+
     def confusion(self, params: Params) -> Floats:
-        return one_coin_confusion(params.skill, len(params.log_prior))
+        return one_coin_confusion(params.accuracy, len(params.state.log_prior))
 
     def history(self, stats: Stats, params: Params) -> Floats:
         """Right and wrong labels, spread over the classes by their shares."""
-        n_classes = len(params.log_prior)
+        n_classes = len(params.state.log_prior)
         right, wrong = dense(stats.counts).T[:, :, None, None] * params.prior[:, None]
         elsewhere = wrong / max(n_classes - 1, 1)
         counts: Floats = np.where(np.eye(n_classes, dtype=bool), right, elsewhere)
@@ -119,12 +154,25 @@ def one_coin_confusion(accuracy: Floats, n_classes: int) -> Floats:
     return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 
-def _evidence(block: Labels, right: Floats, wrong: Floats) -> Floats:
+def _log_evidence(block: Labels, accuracy: Floats, skip_zeros: bool) -> Floats:
+    """``log p(labels | truth)`` for each task and class; factors of zero are counted apart, so as
+    not to swamp the rest."""
+    right, wrong = accuracy, (1 - accuracy) / max(block.n_classes - 1, 1)
+    evidence = _named_or_not(block, kernels.log_or(right, 0.0), kernels.log_or(wrong, 0.0))
+    impossible = (right == 0) | (wrong == 0)
+    if impossible.any() and not skip_zeros:
+        zeros = _named_or_not(block, 1.0 * (right == 0), 1.0 * (wrong == 0))
+        evidence += kernels.LOG_ZERO * zeros
+    return evidence
+
+
+def _named_or_not(block: Labels, right: Floats, wrong: Floats) -> Floats:
     """Per task and class, ``right[worker]`` of those who named the class, ``wrong`` of the rest."""
     return block.weighted_votes(right - wrong) + block.task_sums(wrong)[:, None]
 
 
 def _right_and_wrong(counts: Floats) -> Floats:
+    """``[worker, (right, wrong)]`` from counts ``[worker, truth, label]``."""
     right = np.trace(counts, axis1=1, axis2=2)
     return np.stack([right, counts.sum(axis=(1, 2)) - right], axis=1)
 
@@ -203,3 +251,13 @@ def _root_of_cubic(
         rising = slope(middle) > 0
         below, above = np.where(rising, middle, below), np.where(rising, above, middle)
     return (below + above) / 2
+
+
+METHODS = (
+    Method(
+        "one-coin",
+        OneCoin,
+        "One accuracy for each worker, with an optional (shifted) beta prior.",
+        "Maginnis and Gupta, Adaptive Crowdsourcing via EM with Prior (2015)",
+    ),
+)

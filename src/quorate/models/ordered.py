@@ -13,27 +13,63 @@ and their differences are the classes' probabilities.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from quorate.errors import UsageError
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Model, Step, Ties
+from quorate.model import AnyModel, AnyPhase, Calibration, Model, Phase, Step, Ties
 
 Thresholds = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class ByThreshold(ABC):
+class EachThreshold(Phase[Thresholds, Thresholds, Thresholds]):
+    """A phase of the model of each threshold, all at once."""
+
+    each: tuple[AnyPhase, ...]
+
+    @property
+    def max_iter(self) -> int:
+        return self.each[0].max_iter
+
+    def sweep(
+        self, block: Labels, params: Thresholds, local: Thresholds
+    ) -> tuple[Thresholds, Thresholds]:
+        swept = [
+            phase.sweep(above, of_threshold, state)
+            for phase, above, of_threshold, state in zip(
+                self.each, block.thresholds, params, local, strict=True
+            )
+        ]
+        return tuple(state for state, _ in swept), tuple(stats for _, stats in swept)
+
+    def estimate(self, stats: Thresholds, params: Thresholds) -> Thresholds:
+        pairs = zip(self.each, stats, params, strict=True)
+        return tuple(phase.estimate(sums, of_threshold) for phase, sums, of_threshold in pairs)
+
+    def progress(self, stats: Thresholds, params: Thresholds) -> Step | None:
+        pairs = zip(self.each, stats, params, strict=True)
+        steps = [phase.progress(sums, of_threshold) for phase, sums, of_threshold in pairs]
+        shown = [step for step in steps if step is not None]
+        return _together(shown) if len(shown) == len(steps) else None
+
+    def converged(self, steps: Sequence[Step]) -> bool:
+        return self.each[0].converged(steps)
+
+
+@dataclass(frozen=True, eq=False)
+class ByThreshold(Model[Thresholds, Thresholds, Thresholds]):
     """What models made of a model for each threshold share."""
 
     @abstractmethod
-    def question(self, threshold: int, n_classes: int) -> Model:
+    def question(self, threshold: int, n_classes: int) -> AnyModel:
         """The model of one threshold, in two classes."""
 
     def put_together(self, above: Floats) -> Floats:
@@ -41,69 +77,71 @@ class ByThreshold(ABC):
         return classes_from(monotone(above))
 
     @property
-    def _any_question(self) -> Any:
+    def any_question(self) -> AnyModel:
         return self.question(0, 2)
 
     @property
     def max_iter(self) -> int:
-        most: int = self._any_question.max_iter
-        return most
+        return self.any_question.max_iter
 
     @property
     def params_type(self) -> Any:
-        """Of each threshold."""
-        return self._any_question.params_type
+        """The type of a threshold's parameters."""
+        return self.any_question.params_type
 
     @property
     def stats_type(self) -> Any:
-        """Of each threshold."""
-        return self._any_question.stats_type
+        """The type of a threshold's statistics."""
+        return self.any_question.stats_type
 
-    def start(self, labels: Labels) -> Thresholds | None:
-        starts = self._each("start", labels.n_classes, labels.thresholds)
-        return None if starts and starts[0] is None else starts
+    def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
+        each = [question.phases(above)[:-1] for question, above in self._asked(shape.thresholds)]
+        return (*map(EachThreshold, zip(*each, strict=True)), self)
+
+    def start(self, shape: Labels) -> Thresholds:
+        asked = self._asked(shape.thresholds)
+        return tuple(question.start(above) for question, above in asked)
 
     def begin(self, block: Labels) -> Thresholds:
-        return self._each("begin", block.n_classes, block.thresholds)
+        asked = self._asked(block.thresholds)
+        return tuple(question.begin(above) for question, above in asked)
 
     def sweep(
-        self, block: Labels, params: Thresholds | None, local: Thresholds
+        self, block: Labels, params: Thresholds, local: Thresholds
     ) -> tuple[Thresholds, Thresholds]:
-        known = _or_nones(params, block.n_classes - 1)
-        swept = self._each("sweep", block.n_classes, block.thresholds, known, local)
-        return tuple(state for state, _ in swept), tuple(stats for _, stats in swept)
+        return self._questions(len(params)).sweep(block, params, local)
 
-    def estimate(self, stats: Thresholds, params: Thresholds | None) -> Thresholds:
-        known = _or_nones(params, len(stats))
-        return self._each("estimate", len(stats) + 1, stats, known)
+    def estimate(self, stats: Thresholds, params: Thresholds) -> Thresholds:
+        return self._questions(len(params)).estimate(stats, params)
 
-    def progress(self, stats: Thresholds, params: Thresholds) -> Step:
-        return _together(self._each("progress", len(stats) + 1, stats, params))
+    def progress(self, stats: Thresholds, params: Thresholds) -> Step | None:
+        return self._questions(len(params)).progress(stats, params)
 
     def converged(self, steps: Sequence[Step]) -> bool:
-        settled: bool = self._any_question.converged(steps)
-        return settled
+        return self.any_question.converged(steps)
 
     def posterior(self, block: Labels, params: Thresholds, local: Thresholds) -> Floats:
-        beliefs = self._each("posterior", block.n_classes, block.thresholds, params, local)
         above = np.empty((block.n_tasks, block.n_classes - 1))
-        for threshold, belief in enumerate(beliefs):
-            above[:, threshold] = belief[:, 1]
+        asked = self._asked(block.thresholds, params, local)
+        for threshold, (question, *arguments) in enumerate(asked):
+            above[:, threshold] = question.posterior(*arguments)[:, 1]
         return self.put_together(above)
 
     def newcomer(self, stats: Thresholds, params: Thresholds) -> Thresholds:
-        return self._each("newcomer", len(params) + 1, stats, params)
+        asked = self._asked(stats, params)
+        return tuple(question.newcomer(*arguments) for question, *arguments in asked)
 
     def confusion(self, params: Thresholds) -> Floats | None:
         """How likely each label is above each threshold, given the truth's side of it, made
         monotone and differenced as the beliefs are. A truth that was never met has no row."""
-        matrices = self._each("confusion", len(params) + 1, params)
-        return _confusion_from(matrices) if matrices and matrices[0] is not None else None
+        matrices = _known(question.confusion(of) for question, of in self._asked(params))
+        return _confusion_from(matrices) if matrices else None
 
     def history(self, stats: Thresholds, params: Thresholds) -> Floats | None:
         """The labels given to tasks of each truth, spread as confusion matrices would have it."""
-        counts = self._each("history", len(params) + 1, stats, params)
-        if not counts or counts[0] is None:
+        asked = self._asked(stats, params)
+        counts = _known(question.history(*arguments) for question, *arguments in asked)
+        if not counts:
             return None
         given = counts[0].sum(axis=(1, 2))
         met_above = np.stack([count[:, 1].sum(axis=1) for count in counts], axis=-1)
@@ -111,12 +149,19 @@ class ByThreshold(ABC):
         history: Floats = np.maximum(met, 0.0)[:, :, None] * _confusion_from(counts)
         return history
 
-    def _each(self, method: str, n_classes: int, *columns: Sequence[Any]) -> Thresholds:
-        """What the thresholds' models say, each of its own arguments."""
-        return tuple(
-            getattr(self.question(threshold, n_classes), method)(*arguments)
-            for threshold, arguments in enumerate(zip(*columns, strict=True))
-        )
+    def notes(self, params: Thresholds) -> tuple[str, ...]:
+        asked = self._asked(params)
+        return tuple(dict.fromkeys(note for question, of in asked for note in question.notes(of)))
+
+    def _questions(self, n_thresholds: int) -> EachThreshold:
+        questions = (self.question(t, n_thresholds + 1) for t in range(n_thresholds))
+        return EachThreshold(tuple(questions))
+
+    def _asked(self, *columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        """The model of each threshold, with its own of each of the columns."""
+        n_classes = len(columns[0]) + 1
+        for threshold, arguments in enumerate(zip(*columns, strict=True)):
+            yield self.question(threshold, n_classes), *arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +171,6 @@ class Ordered(ByThreshold):
     `objective` and the log-likelihood are sums over the thresholds. Options of the model that are
     about classes (`prior`, `init`, `worker_prior`) are about these classes.
 
-    Options:
-        model: what runs on each threshold.
-
     Examples:
         >>> import quorate
         >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 2, 1, 2, 2]
@@ -137,28 +179,38 @@ class Ordered(ByThreshold):
         array([0, 2], dtype=int32)
     """
 
-    model: Any
+    model: AnyModel
+
+    def __post_init__(self) -> None:
+        if self.model.in_memory_only:
+            raise UsageError(f"{self.model.name} is a function: ordered is for models.")
 
     @property
     def ties(self) -> Ties:
-        ties: Ties = self.model.ties
-        return ties
+        return self.model.ties
 
     @property
     def seed(self) -> int:
-        seed: int = self.model.seed
-        return seed
+        return self.model.seed
 
     @property
-    def weighs_votes(self) -> bool:
-        return getattr(self.model, "weighs_votes", False)
+    def takes_weights(self) -> bool:  # type: ignore[override]
+        return self.model.takes_weights
 
-    def question(self, threshold: int, n_classes: int) -> Model:
+    @property
+    def in_memory_only(self) -> bool:  # type: ignore[override]
+        return self.model.in_memory_only
+
+    @property
+    def calibration(self) -> Calibration:  # type: ignore[override]
+        return self.model.calibration
+
+    def question(self, threshold: int, n_classes: int) -> AnyModel:
         return _narrowed(self.model, threshold, n_classes)
 
 
 @lru_cache(maxsize=256)
-def _narrowed(model: Any, threshold: int, n_classes: int) -> Model:
+def _narrowed(model: AnyModel, threshold: int, n_classes: int) -> AnyModel:
     """The model with its options of classes in the two classes of the threshold."""
     side = np.eye(2)[_sides(n_classes)[:, threshold]] if n_classes > 1 else np.ones((1, 2))
     options: dict[str, Floats] = {}
@@ -172,8 +224,7 @@ def _narrowed(model: Any, threshold: int, n_classes: int) -> Model:
             options[name] = side.T @ given @ side
         else:
             options[name] = (side / side.sum(axis=0)).T @ given @ side
-    narrowed: Model = replace(model, **options) if options else model
-    return narrowed
+    return replace(model, **options) if options else model
 
 
 def _sides(n_classes: int) -> Any:
@@ -192,8 +243,11 @@ def _confusion_from(thresholds: Sequence[Floats]) -> Floats:
     return confusion
 
 
-def _or_nones(params: Thresholds | None, n: int) -> Thresholds:
-    return (None,) * n if params is None else params
+def _known(matrices: Iterator[Floats | None]) -> list[Floats]:
+    """The matrices of the thresholds; none at all where the model has none."""
+    found = list(matrices)
+    known = [matrix for matrix in found if matrix is not None]
+    return known if len(known) == len(found) else []
 
 
 def _together(steps: Sequence[Step]) -> Step:
@@ -206,6 +260,7 @@ def _together(steps: Sequence[Step]) -> Step:
         changed=sum(s.changed for s in steps),
         hard=all(s.hard for s in steps),
         impossible=sum(s.impossible for s in steps),
+        unfinished=sum(s.unfinished for s in steps),
     )
 
 

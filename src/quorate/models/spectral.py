@@ -1,202 +1,53 @@
-"""The spectral start: confusion matrices from the moments of three groups of workers.
+"""Spectral methods meet EM: Dawid-Skene from confusion matrices found by moments.
 
 Y. Zhang, X. Chen, D. Zhou and M. I. Jordan, "Spectral Methods Meet EM: A Provably Optimal Algorithm
-for Crowdsourcing" (NIPS 2014), Algorithm 1. The paper's Opt-D&S is Dawid-Skene (its Eqs. 4 and 5)
-from this start, with even class shares and zeros skipped: the method `spectral`. Any other EM model
-begins here with ``init="spectral"``.
-
-One pass gathers all moments. Four things are done otherwise than the paper prints them:
-
-- A group's labels are summed, not averaged; its matrix then holds sums, and Eq. 3 is the same.
-- The moments of Eqs. 2c and 2d, which are symmetric but for chance, are made so.
-- Columns whose largest coordinates are in the same class are matched so that the coordinates add
-  up to the most, where the paper draws lots.
-- Eq. 3 is solved against both of the other groups, and the mean taken, not against one.
+for Crowdsourcing" (NIPS 2014). The paper's Opt-D&S: Algorithm 1 (in `moments.py`), then EM (its
+Eqs. 4 and 5) with even class shares and zeros skipped.
 """
 
 from __future__ import annotations
 
-from itertools import permutations
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal
 
-import numpy as np
-from numpy.linalg import LinAlgError
-from numpy.typing import NDArray
-
-from quorate.errors import UsageError
-from quorate.kernels import Floats, Rows
-from quorate.labels import Labels
-from quorate.model import EM
-
-MOST_CLASSES = 200  # the third moment has the cube of it
-SINGULAR = 1e-6  # of the largest: what is smaller cannot be told from chance
-SETTLED = 1e-13  # a step of the power method that is no more than rounding
+from quorate.model import Method
+from quorate.models.dawid_skene import SoftDawidSkene
+from quorate.models.em import ZEROS
+from quorate.models.moments import FLOOR, GROUPS, ITERATIONS, RESTARTS, Groups, Spectral
+from quorate.options import option
 
 
-class Moments(NamedTuple):
-    """Sums over tasks. ``named[group class]``, ``pairs[group class, group class]`` and
-    ``triples[class, class, class]`` are of the labels of the groups, ``workers[worker label,
-    group class]`` of those of a worker with those of the groups."""
+@dataclass(frozen=True, eq=False)
+class SpectralEM(SoftDawidSkene):
+    """Dawid-Skene that begins from the moments of three groups of workers.
 
-    tasks: int
-    named: Floats
-    pairs: Floats
-    triples: Floats
-    workers: Floats | Rows
+    Examples:
+        >>> import numpy as np
+        >>> import quorate
+        >>> confusion = np.full((9, 2, 2), [[0.8, 0.2], [0.3, 0.7]])
+        >>> crowd = quorate.simulate(confusion, 200, 6, seed=1)
+        >>> quorate.fit(quorate.SpectralEM(), crowd.labels).converged
+        True
+    """
+
+    groups: Groups = option("modulo", GROUPS)
+    floor: float = option(1e-6, FLOOR, at_least=1e-12)
+    restarts: int = option(50, RESTARTS, at_least=1)
+    iterations: int = option(50, ITERATIONS, at_least=1)
+    zeros: Literal["exclude", "skip"] = option("skip", ZEROS)
+    prior: Any = option("uniform", "Class shares: uniform, estimated, or given.")
 
     @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("workers",)
+    def init(self) -> Spectral:
+        return Spectral(self.groups, self.floor, self.restarts, self.iterations)
 
 
-def gather(block: Labels, model: EM) -> Moments:
-    """The moments of a block of tasks."""
-    if block.n_classes > MOST_CLASSES:
-        raise UsageError(
-            f'init="spectral" is for up to {MOST_CLASSES} classes, not {block.n_classes:,}:'
-            ' use init="vote".'
-        )
-    group = groups_of(block.n_workers, model)
-    said = [block.weighted_votes(1.0 * (group == g)) for g in range(3)]  # Eq. 1, as sums
-    first, second, third = said
-    groups = np.concatenate(said, axis=1)
-    return Moments(
-        tasks=int((np.diff(block.indptr) > 0).sum()),
-        named=groups.sum(axis=0),
-        pairs=groups.T @ groups,
-        triples=np.stack([first.T @ (second * c[:, None]) for c in third.T], axis=2),
-        workers=block.pairs.scatter(groups),
-    )
-
-
-def groups_of(n_workers: int, model: EM) -> NDArray[np.integer]:
-    """The group of each worker: 0, 1 or 2."""
-    if model.groups == "random":
-        return np.random.default_rng(model.seed).permutation(n_workers) % 3
-    return np.arange(n_workers) % 3
-
-
-def solve(moments: Moments, model: EM) -> Floats | str:
-    """``[worker, truth, label]`` by Algorithm 1, or why it has no answer."""
-    named = moments.named.reshape(3, -1)
-    if not named.any(axis=1).all():
-        return "The spectral start needs three groups of workers, and one of them has no labels"
-    if not named.all():
-        return "The spectral start needs every class to be named in each of three groups of workers"
-    try:
-        columns, shares = _group_matrices(moments, model)
-        return _worker_matrices(moments, columns, shares, model)
-    except LinAlgError as reason:
-        return f"The spectral start found {reason}"
-
-
-def _group_matrices(moments: Moments, model: EM) -> tuple[list[Floats], Floats]:
-    """Step 2: for each group ``[label, truth]``, how many labels of each class a task of each truth
-    is given by the group; and the class shares."""
-    n_classes = len(moments.triples)
-    pair = moments.pairs.reshape(3, n_classes, 3, n_classes).transpose(0, 2, 1, 3) / moments.tasks
-    triple = moments.triples / moments.tasks
-    random = np.random.default_rng(model.seed)
-    columns, shares = [], []
-    for a, b, c in ((1, 2, 0), (2, 0, 1), (0, 1, 2)):
-        from_a = pair[c, b] @ _inverse(pair[a, b])  # Eq. 2a
-        from_b = pair[c, a] @ _inverse(pair[b, a])  # Eq. 2b
-        m2 = from_a @ pair[a, b] @ from_b.T  # Eq. 2c
-        together = triple.transpose(a, b, c)
-        m3 = np.einsum("abc,ia,jb->ijc", together, from_a, from_b, optimize=True)  # Eq. 2d
-        whiten, unwhiten = _whitening((m2 + m2.T) / 2)
-        whitened = np.einsum("abc,ai,bj,ck->ijk", m3, whiten, whiten, whiten, optimize=True)
-        value, vector = power_method(
-            sum(whitened.transpose(order) for order in permutations(range(3))) / 6,
-            model.power_restarts,
-            model.power_iter,
-            random,
-        )
-        mu = unwhiten @ (value[:, None] * vector).T
-        of_class = _match(mu)
-        columns.append(mu[:, of_class])
-        shares.append(value[of_class] ** -2)
-    return columns, np.mean(shares, axis=0)
-
-
-def _worker_matrices(moments: Moments, columns: list[Floats], shares: Floats, model: EM) -> Floats:
-    """Step 3: each worker's matrix against both groups that the worker is not in."""
-    n_classes = len(shares)
-    against = [_inverse(shares[:, None] * c.T) for c in columns]
-    assert isinstance(moments.workers, np.ndarray)
-    met = moments.workers.reshape(-1, n_classes, 3, n_classes)
-    group = groups_of(len(met), model)
-    confusion = np.empty((len(met), n_classes, n_classes))
-    for g, (a, b) in enumerate(((1, 2), (2, 0), (0, 1))):
-        mine = met[group == g]
-        confusion[group == g] = mine[:, :, a] @ against[a] + mine[:, :, b] @ against[b]  # Eq. 3
-    confusion /= 2 * moments.tasks
-    np.maximum(confusion, model.floor, out=confusion)
-    confusion /= confusion.sum(axis=1, keepdims=True)
-    return confusion.transpose(0, 2, 1)
-
-
-def _inverse(matrix: Floats) -> Floats:
-    left, scale, right = np.linalg.svd(matrix)
-    if not scale[-1] > SINGULAR * scale[0]:
-        raise LinAlgError("groups of workers whose labels do not tell all classes apart")
-    inverse: Floats = (right.T / scale) @ left.T
-    return inverse
-
-
-def _whitening(m2: Floats) -> tuple[Floats, Floats]:
-    """``Q`` with ``Q.T @ m2 @ Q = I``, and the inverse of ``Q.T``; of a symmetric matrix that is
-    positive, as this one is but for chance, the SVD is the eigendecomposition."""
-    scale, axes = np.linalg.eigh(m2)
-    if not scale[0] > SINGULAR * scale[-1]:
-        raise LinAlgError("too few labels for its moments")
-    return axes / np.sqrt(scale), axes * np.sqrt(scale)
-
-
-def power_method(
-    tensor: Floats, restarts: int, iterations: int, random: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """The eigenvalues of a symmetric tensor and their vectors (in rows), largest first, by the
-    robust tensor power method: the best of many random starts is iterated on, and taken away."""
-    values, vectors = [], []
-    for _ in range(len(tensor)):
-        tries = _iterate(tensor, random.normal(size=(restarts, len(tensor))), iterations)
-        best = np.sum(_apply(tensor, tries) * tries, axis=1).argmax()
-        vector = _iterate(tensor, tries[best : best + 1], iterations)
-        value = float(np.sum(_apply(tensor, vector) * vector))
-        values.append(value)
-        vectors.append(vector[0])
-        tensor = tensor - value * np.einsum("a,b,c->abc", *3 * [vector[0]])
-    if not min(values) > SINGULAR * max(values):
-        raise LinAlgError("too few labels for its moments")
-    return np.array(values), np.array(vectors)
-
-
-def _iterate(tensor: Floats, vectors: Floats, iterations: int) -> Floats:
-    """So many times ``v = tensor(I, v, v)``, made of length 1, or until none moves any more."""
-    for _ in range(iterations):
-        before, vectors = vectors, _apply(tensor, vectors)
-        length = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
-        vectors = vectors / np.where(length > 0, length, 1)
-        if np.abs(vectors - before).max() < SETTLED:
-            break
-    return vectors
-
-
-def _apply(tensor: Floats, vectors: Floats) -> Floats:
-    """``tensor(I, v, v)`` of each of the vectors."""
-    n = len(tensor)
-    once: Floats = (vectors @ tensor.reshape(n, n * n)).reshape(-1, n, n)
-    return (once @ vectors[:, :, None])[:, :, 0]
-
-
-def _match(mu: Floats) -> NDArray[np.integer]:
-    """Which column is each class's: the one with its largest coordinate there, if each class has
-    one; else those that have most there together."""
-    of_column: NDArray[np.integer] = mu.argmax(axis=0)
-    if len(np.unique(of_column)) == len(mu):
-        return of_column.argsort()
-    from scipy.optimize import linear_sum_assignment  # slow to import, and seldom needed
-
-    of_class: NDArray[np.integer] = linear_sum_assignment(mu, maximize=True)[1]
-    return of_class
+METHODS = (
+    Method(
+        "spectral",
+        SpectralEM,
+        "Dawid-Skene from confusion matrices found by moments, with even classes.",
+        "Zhang, Chen, Zhou and Jordan, Spectral Methods Meet EM: A Provably Optimal Algorithm for"
+        " Crowdsourcing (2014)",
+    ),
+)

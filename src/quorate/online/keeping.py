@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.errors import DataError, UsageError
-from quorate.votes import Outputs
 from quorate.online import snapshot
 from quorate.online.log import Log
 from quorate.result import load
+from quorate.votes import Outputs
 
 if TYPE_CHECKING:
     from quorate.online.online import Online

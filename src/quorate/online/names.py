@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import DataError
-from quorate.votes import shown
 from quorate.kernels import Codes
+from quorate.votes import shown
 
 
 class Names:

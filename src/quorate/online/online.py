@@ -15,16 +15,15 @@ from quorate import metrics
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
 from quorate.fitting import conclude, fit
-from quorate.votes import complete_rows, read_table, read_votes, shown
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook
-from quorate.model import EM
 from quorate.models import DawidSkene, OneCoin, make
 from quorate.online.ballots import Column
 from quorate.online.keeping import Keeper
 from quorate.online.names import Names
 from quorate.online.state import State
 from quorate.result import Result
+from quorate.votes import complete_rows, read_table, read_votes, shown
 
 ROLES = ("task", "worker", "label")
 
@@ -387,7 +386,7 @@ class Online:
         model = replace(self._model, init=self._model.confusion(state.params()))
         result = fit(model, labels, codebook=self._codebook())
         result = replace(result, method=self.method)
-        state.believe_all(result.posterior, result.params.hard)
+        state.believe_all(result.posterior, result.params.state.hard)
         self._steps.append(0)
         self._settled = result
         return result
@@ -469,23 +468,23 @@ def _no_answers(frame: pl.DataFrame) -> pl.DataFrame:
     return empty.with_columns(pl.Series("confidence", [], dtype=pl.Float64))
 
 
-def _model_for(method: str, options: dict[str, Any]) -> EM:
+def _model_for(method: str, options: dict[str, Any]) -> DawidSkene | OneCoin:
     model = make(method, **options)
     return _require_online(model, method)
 
 
-def _model_of(start: Result, options: dict[str, Any]) -> EM:
+def _model_of(start: Result, options: dict[str, Any]) -> DawidSkene | OneCoin:
     if options:
         raise UsageError(f"A start keeps its own options: leave {', '.join(options)} out.")
     return _require_online(start.model, start.method or type(start.model).__name__)
 
 
-def _require_online(model: Any, method: str) -> EM:
+def _require_online(model: Any, method: str) -> DawidSkene | OneCoin:
     if type(model) not in (DawidSkene, OneCoin):
         raise UsageError(
             f"{method} does not go online: dawid-skene, fast-dawid-skene, hybrid and one-coin do."
         )
-    em: EM = model
+    em: DawidSkene | OneCoin = model
     if em.worker_prior is not None:
         raise UsageError("worker_prior does not go online: give Online a start instead.")
     return em
@@ -495,7 +494,7 @@ def _go_on_from(state: State, start: Result, votes: Any) -> None:
     """Take over what a fit believes; with its votes, these too."""
     state.grow(len(start.codebook.tasks), len(start.codebook.workers))
     if votes is None:
-        state.take_over(start.stats, start.posterior, start.params.hard)
+        state.take_over(start.stats, start.posterior, start.params.state.hard)
         return
     read = read_votes(votes)
     same = (
@@ -508,4 +507,4 @@ def _go_on_from(state: State, start: Result, votes: Any) -> None:
     labels = read.labels
     task = np.repeat(np.arange(labels.n_tasks, dtype=np.int32), np.diff(labels.indptr))
     state.ballots.extend(task, labels.worker, labels.label)
-    state.believe_all(start.posterior, start.params.hard)
+    state.believe_all(start.posterior, start.params.state.hard)

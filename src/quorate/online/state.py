@@ -20,7 +20,9 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
-from quorate.model import EM, Params, Stats, class_shares, dense
+from quorate.model import dense
+from quorate.models import DawidSkene, OneCoin
+from quorate.models.em import class_shares
 from quorate.online.ballots import Ballots, Column, Places
 from quorate.online.sums import Said, learned, sums_for
 
@@ -30,14 +32,17 @@ GRAIN = 2.0**32
 class State:
     """Votes, beliefs and sums, all in codes."""
 
-    def __init__(self, model: EM, n_classes: int, half_life: float | None = None) -> None:
+    def __init__(
+        self, model: DawidSkene | OneCoin, n_classes: int, half_life: float | None = None
+    ) -> None:
         self.model = model
         self.n_classes = n_classes
         self.ballots = Ballots(half_life)
         self.sums = sums_for(model, n_classes)
         self.belief = Column(np.float64, n_classes)  # as it is counted: zero of a new task
         self.classes = [0.0] * n_classes
-        self.hard = model.harden == "always"
+        self.harden = model.harden if isinstance(model, DawidSkene) else "never"
+        self.hard = self.harden == "always"
 
     def grow(self, n_tasks: int, n_workers: int) -> None:
         """Room for tasks and workers with new codes."""
@@ -116,11 +121,14 @@ class State:
 
     def _harden_once_settled(self, before: Sequence[float]) -> None:
         """Hybrid: soft until the class shares hardly move, and hard from then on."""
-        if self.model.harden != "settled" or self.hard or not sum(before):
+        model = self.model
+        if not isinstance(model, DawidSkene) or self.harden != "settled" or self.hard:
+            return
+        if not sum(before):
             return
         then, now = sum(before), sum(self.classes)
         moved = sum(abs(b / then - a / now) for b, a in zip(before, self.classes, strict=True))
-        self.hard = moved < self.model.switch_at
+        self.hard = moved < model.switch_at
 
     # Many tasks, in arrays.
 
@@ -166,18 +174,18 @@ class State:
         best = _tied(belief)
         if len(best) == 1 or self.model.ties != "random":
             return best[0]
-        lots = kernels.task_lots(np.array([task]), self.n_classes, self.model.seed)[0].tolist()
-        return max(best, key=lots.__getitem__)
+        random = kernels.hashed_uniform(np.array([task]), self.n_classes, self.model.seed)[0]
+        return max(best, key=random.tolist().__getitem__)
 
     def choose_all(self, tasks: Codes, belief: Floats) -> Codes:
         """`choose` for many tasks."""
         return kernels.choose(belief, self.model.ties, self.model.seed, tasks)
 
-    def params(self) -> Params:
+    def params(self) -> Any:
         """The parameters that everything counted so far gives."""
         prior = np.array(self._prior())
         params = learned(self.sums, slice(None), kernels.log_or(prior), prior)
-        return params._replace(hard=self.hard)
+        return params._replace(state=params.state._replace(hard=self.hard))
 
     def believe_all(self, posterior: Floats, hard: bool) -> None:
         """Count everything anew under these beliefs."""
@@ -190,7 +198,7 @@ class State:
         self.sums.add_block(block, workers, self.ballots.weights(places), belief)
         self._take_beliefs(belief)
 
-    def take_over(self, stats: Stats, posterior: Floats, hard: bool) -> None:
+    def take_over(self, stats: Any, posterior: Floats, hard: bool) -> None:
         """Beliefs and sums of a fit whose votes are not known."""
         self.hard = hard
         tasks = np.arange(len(posterior), dtype=np.int32)

@@ -18,8 +18,8 @@ from scipy.sparse import csr_array
 from quorate import kernels
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
-from quorate.model import EM, Params
 from quorate.models import DawidSkene, OneCoin
+from quorate.models.em import EMState, Evidence
 from quorate.models.one_coin import best_accuracy
 from quorate.online.ballots import Column
 
@@ -32,7 +32,7 @@ class Sums(ABC):
 
     counts: Column
 
-    def __init__(self, model: EM, n_classes: int) -> None:
+    def __init__(self, model: DawidSkene | OneCoin, n_classes: int) -> None:
         self.model = model
         self.n_classes = n_classes
 
@@ -213,12 +213,13 @@ class AccuracySums(Sums):
         self.n_classes = n_classes
 
 
-def sums_for(model: EM, n_classes: int) -> Sums:
-    kind = ConfusionSums if isinstance(model, DawidSkene) else AccuracySums
-    return kind(model, n_classes)  # type: ignore[arg-type]
+def sums_for(model: DawidSkene | OneCoin, n_classes: int) -> Sums:
+    if isinstance(model, DawidSkene):
+        return ConfusionSums(model, n_classes)
+    return AccuracySums(model, n_classes)
 
 
-def learned(sums: Sums, workers: Codes | slice, log_prior: Floats, marginals: Floats) -> Params:
-    """The model's parameters with the skills of some workers."""
-    counts = sums.of(workers)
-    return Params(log_prior, sums.model.learn(counts.copy(), None), marginals)
+def learned(sums: Sums, workers: Codes | slice, log_prior: Floats, marginals: Floats) -> Any:
+    """The model's parameters with those of some workers."""
+    stats = sums.model.stats_type(sums.of(workers).copy(), Evidence(marginals))
+    return sums.model.m_step(stats, EMState(log_prior, marginals))

@@ -5,7 +5,6 @@ from quorate.report.comparison import show_comparison
 from quorate.report.crowd import show_crowd
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
-from quorate.report.experiment import show_experiment
 from quorate.report.explanation import show_explanation
 from quorate.report.summary import summarise
 from quorate.report.terminal import show
@@ -17,7 +16,6 @@ __all__ = [
     "show_crowd",
     "show_data_sets",
     "show_diagnosis",
-    "show_experiment",
     "show_explanation",
     "summarise",
 ]

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quorate.votes import named
 from quorate.report.terminal import facts
+from quorate.votes import named
 
 CERTAIN = 1e8  # decibans of what is ruled out
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from quorate import __version__
+from quorate.models.auto import Auto
 from quorate.multilabel import Multilabel
 from quorate.result import Result
 
@@ -68,15 +69,15 @@ def _expected_error(result: Result | Multilabel) -> dict[str, float] | None:
 
 def _mixture(result: Result | Multilabel) -> dict[str, Any] | None:
     """Of a model that mixes others: their weights, and on how many tasks their answers differ."""
-    if isinstance(result, Multilabel) or not hasattr(result.model, "weights_of"):
+    if isinstance(result, Multilabel) or not isinstance(result.model, Auto):
         return None
-    model: Any = result.model
+    model = result.model
     return {
         "weights": model.weights_of(result.params),
         "why": model.why(result.params),
         "vote_worth": model.vote_worth(result.params),
         "temperature": result.params.temperature,
-        "hidden_votes": result.params.hidden,
+        "hidden_votes": result.params.held_out,
         "tasks_that_differ": result.stats.differ,
     }
 

@@ -70,7 +70,7 @@ class _Speakers:
 
     def lots(self, task: Codes, voice: Codes, question: int, n_questions: int) -> Floats:
         pair = task.astype(np.int64) * self._people.voices.shape[1] + voice
-        return kernels.task_lots(pair * n_questions + question, 1, self._seed)[:, 0]
+        return kernels.hashed_uniform(pair * n_questions + question, 1, self._seed)[:, 0]
 
 
 class _Voices:

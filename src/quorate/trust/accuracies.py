@@ -23,7 +23,7 @@ from quorate import kernels
 from quorate.engines.engine import Fold
 from quorate.kernels import Floats, Rows, TallIncidence
 from quorate.labels import Labels
-from quorate.model import clamp, dense
+from quorate.model import dense
 
 MOST_VOTES = 2_000_000  # with more it would take longer than the fit
 PASSES = 8
@@ -125,8 +125,7 @@ def _listen(block: Labels, trusted: Trusted, state: Any) -> tuple[Any, Backed]:
     p = trusted.accuracy
     weight = np.log(p) - np.log((1 - p) / max(block.n_classes - 1, 1))
     log_joint = block.weighted_votes(weight) + trusted.log_prior
-    clamp(log_joint, block)
-    posterior, _ = kernels.normalise(log_joint)
+    posterior, _ = kernels.normalise(block.clamped(log_joint))
     belief = kernels.belief_in_labels(block.indptr, block.label, posterior)
     by_others = belief / (belief + (1 - belief) * np.exp(weight)[block.worker])
     information = _information(block, trusted, posterior, belief)

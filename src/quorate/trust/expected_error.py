@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate.answers import Overview
-from quorate.model import Off
+from quorate.model import Calibration
 
 
 class ExpectedError(NamedTuple):
@@ -18,20 +18,20 @@ class ExpectedError(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, overview: Overview, off_by: Off) -> ExpectedError:
+    def of(cls, overview: Overview, calibration: Calibration) -> ExpectedError:
         """What the confidences say, as far as such confidences are to be trusted: their log-odds
         are off by a known amount on public data, and the tasks are a sample.
 
         Examples:
             >>> overview = Overview(1000, np.array([600.0, 400.0]), 900.0, 0)
-            >>> [round(share, 2) for share in ExpectedError.of(overview, Off(0.0, 0.5))]
+            >>> [round(share, 2) for share in ExpectedError.of(overview, Calibration(0.0, 0.5))]
             [0.1, 0.05, 0.21]
         """
         tasks = max(overview.tasks, 1)
         said = np.clip(1 - overview.confidence / tasks, 1e-9, 1 - 1e-9)
         share = (said * tasks + 0.5) / (tasks + 1)
-        half = 1.644854 * np.sqrt(off_by.around**2 + 1 / ((tasks + 1) * share * (1 - share)))
+        half = 1.644854 * np.sqrt(calibration.spread**2 + 1 / ((tasks + 1) * share * (1 - share)))
         odds = np.array([said, share, share]) / (1 - np.array([said, share, share]))
-        odds *= np.exp(off_by.too_low + half * np.array([0, -1, 1]))
+        odds *= np.exp(calibration.bias + half * np.array([0, -1, 1]))
         error, low, high = (odds / (1 + odds)).tolist()
         return cls(error, min(low, error), max(high, error))

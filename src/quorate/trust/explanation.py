@@ -22,7 +22,7 @@ from quorate import kernels
 from quorate.errors import require_probability
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
-from quorate.model import Model
+from quorate.model import AnyModel
 from quorate.votes.sources import Kind
 
 DECIBANS = 10 / np.log(10)  # in a natural logarithm
@@ -44,8 +44,8 @@ class Explanation:
 
     All evidence is in decibans for `label` against `runner_up`, the next likeliest class: 10 is
     ten to one. `prior`, the decibans of `votes`, and those of the task's `features`, if it has any,
-    add up to `decibans`, the posterior's log-odds. `votes` has a row for each vote, with its worker's
-    accuracy and interval; `without` is what the label would be without the vote, where that is
+    add up to `decibans`, the posterior's log-odds. `votes` has a row for each vote, with its
+    worker's accuracy and interval; `without` is what the label would be without the vote, where that is
     another; `instead` a label in its place with which the answer is another, and `becomes` that
     answer. `more_votes` of the crowd's average worker for the label would make it as sure as
     `settled_at`; None where no number would.
@@ -139,7 +139,7 @@ class Context:
     """What a task is explained by: the model with parameters whose last worker is the crowd's
     average, the names, the table of workers, and what the model makes of any labels."""
 
-    model: Model[Any, Any, Any]
+    model: AnyModel
     params: Any
     book: Codebook
     workers: pl.DataFrame
@@ -186,8 +186,6 @@ def _notes(case: Case, shares: Shares | None, evidence: Evidence | None) -> Iter
 
 def _shares(model: Any, params: Any, case: Case) -> Shares | None:
     """What a model that adds up evidence says of every vote alone, were it for any label."""
-    if not hasattr(model, "log_joint"):
-        return None
     votes, k = case.votes, case.votes.n_classes
     everyone = np.append(votes.worker, np.int32(votes.n_workers - 1))
     counts = np.append(_weight(votes), 1.0)
@@ -196,6 +194,8 @@ def _shares(model: Any, params: Any, case: Case) -> Shares | None:
     ]
     single = _labels_of(votes, [*alone, ([], [], [])])
     joint = model.log_joint(single, params, **case.of_task)
+    if joint is None:
+        return None
     prior = joint[-1]
     said = (joint[:-1] - prior).reshape(len(everyone), k, k)
     shares = Shares(prior, said[:-1], said[-1], None)

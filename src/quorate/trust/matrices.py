@@ -9,6 +9,9 @@ import numpy as np
 
 from quorate import kernels
 from quorate.engines.engine import Fold
+from quorate.kernels import Floats, Rows
+from quorate.labels import Labels
+from quorate.model import dense
 from quorate.trust.accuracies import (
     FLATTEST,
     HIGHEST,
@@ -21,9 +24,6 @@ from quorate.trust.accuracies import (
     Spread,
     inside,
 )
-from quorate.kernels import Floats, Rows
-from quorate.labels import Labels
-from quorate.model import clamp, dense
 
 WIDTHS = np.geomspace(0.2, 1.0, 9)  # powers that are tried
 ENOUGH_ENTRIES, MOST_REHEARSALS = 1500, 8
@@ -113,9 +113,11 @@ class Drawn(NamedTuple):
         task = np.arange(block.first_task, block.first_task + block.n_tasks)
         vote = np.repeat(task, block.n_said) * block.n_workers + block.worker
         seed = 2 * self.seed
-        truth = np.searchsorted(self.classes_below[:-1], kernels.task_lots(task, 1, seed)[:, 0])
+        truth = np.searchsorted(
+            self.classes_below[:-1], kernels.hashed_uniform(task, 1, seed)[:, 0]
+        )
         below = self.below[block.worker, np.repeat(truth, block.n_said), :-1]
-        label = (kernels.task_lots(vote, 1, seed + 1) > below).sum(axis=1)
+        label = (kernels.hashed_uniform(vote, 1, seed + 1) > below).sum(axis=1)
         gold = None if block.gold is None else np.where(block.gold < 0, -1, truth)
         return replace(block, label=label.astype(np.int32), gold=gold)
 
@@ -139,9 +141,7 @@ class Found(NamedTuple):
     known: Matrices
 
 
-def _settled(
-    fold: Fold, spread: Spread, n_classes: int, passes: int, drawn: Drawn | None
-) -> Found:
+def _settled(fold: Fold, spread: Spread, n_classes: int, passes: int, drawn: Drawn | None) -> Found:
     """EM from accuracies alone."""
     right = inside(spread.accuracy)[:, None, None]
     wrong = (1 - right) / max(n_classes - 1, 1)
@@ -181,8 +181,7 @@ def _meet(block: Labels, seen: Seen, state: Any) -> tuple[Any, Met]:
     if seen.drawn is not None:
         block = seen.drawn.labels_of(block)
     log_joint = block.pairs.gather(known.log_chance) + known.log_prior
-    clamp(log_joint, block)
-    posterior, _ = kernels.normalise(log_joint)
+    posterior, _ = kernels.normalise(block.clamped(log_joint))
     counts = block.pairs.scatter(posterior)
     doubts = block.pairs.scatter(posterior * (1 - posterior))
     return state, Met(counts, doubts, block.class_sums(posterior))

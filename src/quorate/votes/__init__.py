@@ -19,10 +19,10 @@ from quorate.votes.sources import MISSING, Kind, read_table
 
 __all__ = [
     "MISSING",
-    "KnownAnswers",
     "Blocks",
     "Features",
     "Kind",
+    "KnownAnswers",
     "MemoryBlocks",
     "Outputs",
     "ReadReport",

@@ -22,7 +22,17 @@ import polars as pl
 from polars.selectors import by_name
 
 from quorate.errors import DataError, UsageError, require_choice
-from quorate.votes.faults import FAULTS, GZIP, ZSTD, check_start, explain, listed, named, reason, shown
+from quorate.votes.faults import (
+    FAULTS,
+    GZIP,
+    ZSTD,
+    check_start,
+    explain,
+    listed,
+    named,
+    reason,
+    shown,
+)
 
 FORMATS = {
     ".csv": "csv",

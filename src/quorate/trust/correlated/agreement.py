@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate import metrics
-from quorate.trust.correlated.groups import Groups, groups_of, is_crowd, number_of
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 from quorate.trust.correlated.copying import ENOUGH_SHARED, Meetings, meetings
+from quorate.trust.correlated.groups import Groups, groups_of, is_crowd, number_of
 
 NEARLY_ALWAYS = (0.8, 0.9, 0.95, 0.98)  # agreement beyond chance: the first that leaves a crowd
 AT_ALL = 0.2

@@ -17,7 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate import kernels
+from quorate.engines.engine import Engine
+from quorate.engines.threads import Threads
+from quorate.fitting import Fit, fit_labels
+from quorate.kernels import Floats
+from quorate.labels import Labels, joined
+from quorate.models import DawidSkene
+from quorate.models.dirichlet import shrunk_to_crowd
 from quorate.trust.correlated.agreement import alike, first_groups, meet, tight
+from quorate.trust.correlated.copying import Meetings, suspects_among
 from quorate.trust.correlated.groups import (
     Group,
     Groups,
@@ -27,13 +35,6 @@ from quorate.trust.correlated.groups import (
     voices,
     vote_weights,
 )
-from quorate.engines.engine import Engine
-from quorate.engines.threads import Threads
-from quorate.fitting import Fit, fit_labels
-from quorate.kernels import Floats
-from quorate.labels import Labels, joined
-from quorate.models import DawidSkene
-from quorate.trust.correlated.copying import Meetings, suspects_among
 from quorate.votes.blocks import Blocks, MemoryBlocks
 
 ROUNDS = 4
@@ -57,9 +58,7 @@ class Look(NamedTuple):
     groups: tuple[Group, ...]
 
 
-def independence(
-    labels: Labels, *, seed: int = 0, engine: Engine | None = None
-) -> Independence:
+def independence(labels: Labels, *, seed: int = 0, engine: Engine | None = None) -> Independence:
     """Groups of workers whose errors move together beyond what their skills explain, and what each
     vote counts: one of n votes of a group on a task counts 1 / (1 + (n - 1) correlation).
 
@@ -103,7 +102,7 @@ def _some_tasks(blocks: Blocks, seed: int) -> Labels:
     parts = []
     for block in some:
         task = np.arange(block.first_task, block.first_task + block.n_tasks)
-        parts.append(block.only_tasks(kernels.task_lots(task, 1, seed)[:, 0] < share))
+        parts.append(block.only_tasks(kernels.hashed_uniform(task, 1, seed)[:, 0] < share))
     return joined(parts)
 
 
@@ -143,5 +142,5 @@ def _confusion(labels: Labels, result: Fit) -> Floats:
     """``[worker, truth, label]``, drawn towards the crowd's, without zeros: what a worker with few
     labels is like is mostly not known. A worker is known by all labels, whatever they weigh."""
     shape = (labels.n_workers, labels.n_classes, labels.n_classes)
-    by_label = kernels.drawn_to_crowd(labels.counts(result.posterior))
+    by_label = shrunk_to_crowd(labels.counts(result.posterior))
     return by_label.reshape(shape).transpose(0, 2, 1)

@@ -185,7 +185,7 @@ class Attached:
 
 def _bytes_of(value: Any) -> bytes:
     if isinstance(value, csr_array):
-        return value.indptr.tobytes() + value.indices.tobytes()
+        return bytes(value.indptr.tobytes() + value.indices.tobytes())
     return np.ascontiguousarray(value).tobytes()
 
 

@@ -43,8 +43,6 @@ from quorate.votes.store.shuffle import (
 )
 from quorate.votes.store.sizes import DISK_ROW, Sizes, require_disk
 
-
-
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 MARK = ".quorate"  # of a directory in which nothing else is

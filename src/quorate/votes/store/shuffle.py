@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from quorate.kernels import Codes
 from quorate.labels import LEAST_BLOCK, Labels
-from quorate.votes.batches import Batches, Piece
 from quorate.votes.factorise import codes_of
 from quorate.votes.naming import find, retyped
 
