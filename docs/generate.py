@@ -26,6 +26,7 @@ from quorate.options import Option
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SHARED = ("max_iter", "tol", "smoothing", "seed")  # options of the command line itself
+NAVIGATION = re.compile(r"(# generated: methods\n).*?( *# end\n)", re.DOTALL)
 PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
@@ -36,8 +37,11 @@ def pages() -> dict[Path, str]:
     written[index] = filled(index.read_text(), {"methods": methods_table("", uses=True)})
     readme = ROOT / "README.md"
     written[readme] = filled(readme.read_text(), {"methods": methods_table("docs/methods/")})
-    written[DOCS / "reference" / "command-line.md"] = command_line_page()
+    commands = DOCS / "reference" / "command-line.md"
+    written[commands] = filled(commands.read_text(), {"commands": command_sections()})
     written[DOCS / "reference" / "python.md"] = python_page()
+    site = ROOT / "zensical.toml"
+    written[site] = NAVIGATION.sub(rf"\g<1>{navigation()}\g<2>", site.read_text())
     return written
 
 
@@ -154,14 +158,17 @@ def use_of(method: Method) -> str:
     return " ".join(found[1].split()) if found else ""
 
 
+def navigation() -> str:
+    """The entries of the methods' pages in the site's navigation."""
+    return "".join(f'    {{ "{name}" = "methods/{name}.md" }},\n' for name in METHODS)
+
+
 # The command line.
 
 
-def command_line_page() -> str:
+def command_sections() -> str:
     """Every command with its arguments and options, as its help has them."""
-    opening = (DOCS / "reference" / "command-line.opening").read_text().rstrip()
-    sections = [section(*command) for command in commands(main, "quorate")]
-    return "\n\n".join([opening, *sections]) + "\n"
+    return "\n\n".join(section(*command) for command in commands(main, "quorate"))
 
 
 def commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
