@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quorate.comparison import Comparison, compare
     from quorate.diagnosis import Diagnosis, diagnose
     from quorate.errors import DataError, QuorateError, UsageError
-    from quorate.fitting import fit
+    from quorate.aggregation import fit
     from quorate.heldout import weigh_features
     from quorate.labels import Codebook, Labels
     from quorate.large import LargeResult
@@ -55,7 +55,7 @@ __version__ = "0.1.0"
 # Where each name lives; imported when first used, so that `import quorate` costs nothing.
 _HOMES = {
     "Assignment": "quorate.assign",
-    "aggregate": "quorate.aggregate",
+    "aggregate": "quorate.aggregation",
     "Codebook": "quorate.labels",
     "Comparison": "quorate.compare",
     "Crowd": "quorate.simulate",
@@ -87,13 +87,13 @@ _HOMES = {
     "IWMV": "quorate.models",
     "compare": "quorate.compare",
     "diagnose": "quorate.diagnose",
-    "fit": "quorate.fit",
+    "fit": "quorate.aggregation",
     "independence": "quorate.trust.correlated",
     "load": "quorate.result",
     "methods": "quorate.models",
     "next_tasks": "quorate.assign",
     "read_votes": "quorate.votes",
-    "simulate": "quorate.simulate",
+    "simulate": "quorate.simulation",
     "weigh_features": "quorate.heldout",
 }
 

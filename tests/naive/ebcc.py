@@ -32,7 +32,9 @@ def first_states(votes: Sequence[Vote], sizes: Sizes, subtypes: int) -> np.ndarr
     rho = np.zeros((sizes.tasks, sizes.classes, subtypes))
     for task in range(sizes.tasks):
         said = [label for t, _, label in votes if t == task]
-        shares = [said.count(k) / len(said) if said else 1 / sizes.classes for k in range(sizes.classes)]
+        shares = [
+            said.count(k) / len(said) if said else 1 / sizes.classes for k in range(sizes.classes)
+        ]
         most = 1 - 1 / sizes.classes
         own = min(int((1 - max(shares)) / most * subtypes), subtypes - 1)
         for k in range(sizes.classes):
@@ -123,15 +125,12 @@ def _kl(a: Sequence[float], b: Sequence[float]) -> float:
     return total
 
 
-def enumerated(
-    votes: Sequence[Vote], sizes: Sizes, priors: Priors
-) -> tuple[float, np.ndarray]:
+def enumerated(votes: Sequence[Vote], sizes: Sizes, priors: Priors) -> tuple[float, np.ndarray]:
     """The exact log evidence of the votes and the exact posterior ``[task, class]``, by all states
     that all tasks can be in, with the parameters integrated out."""
     states = list(product(range(sizes.classes), range(priors.subtypes)))
-    logs, everything = [], list(product(states, repeat=sizes.tasks))
-    for assigned in everything:
-        logs.append(_log_joint(votes, sizes, priors, assigned))
+    everything = list(product(states, repeat=sizes.tasks))
+    logs = [_log_joint(votes, sizes, priors, assigned) for assigned in everything]
     highest = max(logs)
     weights = np.exp(np.array(logs) - highest)
     posterior = np.zeros((sizes.tasks, sizes.classes))
@@ -145,7 +144,9 @@ def _log_joint(
     votes: Sequence[Vote], sizes: Sizes, priors: Priors, assigned: Sequence[tuple[int, int]]
 ) -> float:
     classes = [k for k, _ in assigned]
-    total = _polya([priors.classes] * sizes.classes, [classes.count(k) for k in range(sizes.classes)])
+    total = _polya(
+        [priors.classes] * sizes.classes, [classes.count(k) for k in range(sizes.classes)]
+    )
     for k in range(sizes.classes):
         counts = [sum(a == (k, m) for a in assigned) for m in range(priors.subtypes)]
         total += _polya([priors.all_subtypes / priors.subtypes] * priors.subtypes, counts)

@@ -38,8 +38,9 @@ OWN_SUBTYPE = 0.7  # the probability that a task begins with in the subtype of i
 @by_worker("log_rows", "row_counts")
 class Params(NamedTuple):
     """``row_counts[worker * n_classes + label, state]``, ``subtype_counts[class, subtype]`` and
-    ``class_counts[class]`` are the posterior's pseudo-counts; ``log_rows`` and ``log_states[state]``
-    the mean logarithms under it; ``divergence`` is how far it is from the prior."""
+    ``class_counts[class]`` are the posterior's pseudo-counts; ``log_rows`` and
+    ``log_states[state]`` the mean logarithms under it; ``divergence`` is how far it is from the
+    prior."""
 
     log_rows: Floats
     log_states: Floats
@@ -57,8 +58,8 @@ class Params(NamedTuple):
 
 @by_worker("rows")
 class Stats(NamedTuple):
-    """Expected counts of labels by state, ``rows[worker * n_classes + label, state]``, and of tasks,
-    ``states[state]``; the tasks' log evidence, and how many of them are impossible."""
+    """Expected counts of labels by state, ``rows[worker * n_classes + label, state]``, and of
+    tasks, ``states[state]``; and the tasks' log evidence."""
 
     rows: Floats | Rows
     states: Floats
@@ -122,7 +123,8 @@ class EBCC(Model[Params, Floats, Stats]):
         return self._states(shares, subtype)
 
     def random_states(self, block: Labels, number: int) -> Floats:
-        """rho from the vote, with subtypes at random as the paper has them: Dirichlet(1, ..., 1)."""
+        """rho from the vote, with subtypes drawn from a flat Dirichlet distribution, as in the
+        paper."""
         task = np.arange(block.first_task, block.first_task + block.n_tasks)
         draws = kernels.hashed_uniform(task, block.n_classes * self.subtypes, self.seed + number)
         subtype = -np.log1p(-draws).reshape(block.n_tasks, block.n_classes, self.subtypes)
@@ -136,7 +138,8 @@ class EBCC(Model[Params, Floats, Stats]):
         n_classes = shares.shape[1]
         most = max(1 - 1 / n_classes, np.finfo(float).tiny)
         step = (1 - kernels.row_max(shares)) / most * self.subtypes
-        return np.minimum(step.astype(np.intp), self.subtypes - 1)
+        subtype: NDArray[np.intp] = np.minimum(step.astype(np.intp), self.subtypes - 1)
+        return subtype
 
     # Variational E-step: rho_i(k, m) of section 4.
 
@@ -222,12 +225,16 @@ class EBCC(Model[Params, Floats, Stats]):
         rows = self._by_worker(params.row_counts)
         mean = rows / rows.sum(axis=1, keepdims=True)
         shares = params.subtype_counts / params.subtype_counts.sum(axis=1, keepdims=True)
-        weighted = (mean * shares.ravel()).reshape(*rows.shape[:2], -1, self.subtypes)
-        return weighted.sum(axis=3).transpose(0, 2, 1)
+        return self._by_class(mean * shares.ravel())
 
     def history(self, stats: Stats, params: Params) -> Floats:
-        rows = self._by_worker(dense(stats.rows))
-        return rows.reshape(*rows.shape[:2], -1, self.subtypes).sum(axis=3).transpose(0, 2, 1)
+        return self._by_class(self._by_worker(dense(stats.rows)))
+
+    def _by_class(self, rows: Floats) -> Floats:
+        """``[worker, truth, label]``: the sum over subtypes of ``[worker, label, state]``."""
+        n_workers, n_classes, _ = rows.shape
+        by_class: Floats = rows.reshape(n_workers, n_classes, -1, self.subtypes).sum(axis=3)
+        return by_class.transpose(0, 2, 1)
 
 
 @dataclass(frozen=True, eq=False)
