@@ -50,7 +50,11 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
 
     def fill(found: re.Match[str]) -> str:
         name = found[1]
-        return f"<!-- generated: {name} -->\n{parts[name]}\n<!-- end -->" if name in parts else found[0]
+        return (
+            f"<!-- generated: {name} -->\n{parts[name]}\n<!-- end -->"
+            if name in parts
+            else found[0]
+        )
 
     return PART.sub(fill, text)
 
@@ -86,7 +90,7 @@ def about(method: Method) -> str:
     lines = [method.summary, ""]
     if method.paper != "-":
         lines.append(f"- **Paper:** {method.paper}.")
-    lines.append(f"- **In Python:** `{call(method)}`, or the name `\"{method.name}\"`.")
+    lines.append(f'- **In Python:** `{call(method)}`, or the name `"{method.name}"`.')
     lines.append(f"- **On the command line:** `-m {method.name}`.")
     lines += [f"- {sentence}" for sentence in abilities(method)]
     return "\n".join(lines)
@@ -122,7 +126,13 @@ def shown(value: Any) -> str:
     """A default as one types it."""
     if isinstance(value, tuple):
         return ",".join(f"{part:g}" for part in value)
-    return f"{value:g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
+    return (
+        f"{value:g}"
+        if isinstance(value, float)
+        else str(value).lower()
+        if value is None
+        else str(value)
+    )
 
 
 def values(option: Option) -> str:
@@ -154,7 +164,9 @@ def use_of(method: Method) -> str:
     """The sentence under the heading "When to use it" of the method's page."""
     path = page_of(method)
     text = path.read_text() if path.exists() else ""
-    found = re.search(r"^## When to use it\n\n(.+?)(?:\.\s|\.?\n\n)", text, re.MULTILINE | re.DOTALL)
+    found = re.search(
+        r"^## When to use it\n\n(.+?)(?:\.\s|\.?\n\n)", text, re.MULTILINE | re.DOTALL
+    )
     return " ".join(found[1].split()) if found else ""
 
 
@@ -206,7 +218,11 @@ def row(parameter: click.Parameter, context: click.Context) -> tuple[str, str, s
     """An argument or option: how it is written, its default, and its help."""
     if not isinstance(parameter, click.Option):
         name = parameter.make_metavar(context)
-        return f"`{name}`", "", getattr(parameter, "help", None) or ARGUMENTS.get(parameter.name or "", "")
+        return (
+            f"`{name}`",
+            "",
+            getattr(parameter, "help", None) or ARGUMENTS.get(parameter.name or "", ""),
+        )
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     kind = "" if parameter.is_flag or parameter.count else f" `{parameter.make_metavar(context)}`"
     extra = parameter.get_help_extra(context)
@@ -282,7 +298,9 @@ def functions_of(module: ModuleType) -> list[str]:
 def documented(module: ModuleType) -> list[str]:
     """The functions and classes of a module's public names."""
     names = [getattr(module, name) for name in module.__all__]
-    return [thing.__name__ for thing in names if inspect.isclass(thing) or inspect.isfunction(thing)]
+    return [
+        thing.__name__ for thing in names if inspect.isclass(thing) or inspect.isfunction(thing)
+    ]
 
 
 # Markdown.

@@ -1,5 +1,4 @@
-"""Draw the terminal of `quorate aggregate votes.csv` for the README: `make reference` calls it.
-"""
+"""Draw the terminal of `quorate aggregate votes.csv` for the README: `make reference` calls it."""
 
 from __future__ import annotations
 
