@@ -8,7 +8,9 @@ no page yet gets one from its docstrings.
 from __future__ import annotations
 
 import inspect
+import json
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -89,7 +91,7 @@ def about(method: Method) -> str:
     """What the method is in one sentence, its paper, its class, and what it can do."""
     lines = [method.summary, ""]
     if method.paper != "-":
-        lines.append(f"- **Paper:** {method.paper}.")
+        lines.append(wrapped(f"- **Paper:** {method.paper}.", indent="  "))
     lines.append(f'- **In Python:** `{call(method)}`, or the name `"{method.name}"`.')
     lines.append(f"- **On the command line:** `-m {method.name}`.")
     lines += [f"- {sentence}" for sentence in abilities(method)]
@@ -98,7 +100,7 @@ def about(method: Method) -> str:
 
 def call(method: Method) -> str:
     """How the model of a method is made in Python."""
-    settings = ", ".join(f"{name}={value!r}" for name, value in method.settings.items())
+    settings = ", ".join(f"{name}={json.dumps(value)}" for name, value in method.settings.items())
     return f"quorate.{method.model.__name__}({settings})"
 
 
@@ -207,7 +209,8 @@ def section(name: str, command: click.Command) -> str:
 
 def paragraphs(text: str) -> str:
     """Help as Markdown: examples, which are indented, stay as they are."""
-    return re.sub(r"\n{3,}", "\n\n", text)
+    parts = re.split(r"\n{2,}", text)
+    return "\n\n".join(part if part.startswith(" ") else wrapped(part) for part in parts)
 
 
 def hidden(parameter: click.Parameter) -> bool:
@@ -224,9 +227,14 @@ def row(parameter: click.Parameter, context: click.Context) -> tuple[str, str, s
             getattr(parameter, "help", None) or ARGUMENTS.get(parameter.name or "", ""),
         )
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
-    kind = "" if parameter.is_flag or parameter.count else f" `{parameter.make_metavar(context)}`"
+    kind = "" if parameter.is_flag or parameter.count else f" `{metavar(parameter, context)}`"
     extra = parameter.get_help_extra(context)
     return names + kind, extra.get("default", ""), parameter.help or ""
+
+
+def metavar(parameter: click.Parameter, context: click.Context) -> str:
+    """What stands for the value of an option."""
+    return parameter.make_metavar(context).removesuffix(" RANGE")
 
 
 # Click has no help for arguments.
@@ -245,7 +253,7 @@ def python_page() -> str:
     groups = {
         "Functions": [n for n in public() if inspect.isfunction(getattr(quorate, n))],
         "Results and votes": [n for n in public() if is_plain_class(getattr(quorate, n))],
-        "Methods": [n for n in public() if is_kind(getattr(quorate, n), Model)],
+        "Methods": models(),
         "Errors": [n for n in public() if is_kind(getattr(quorate, n), Exception)],
     }
     sections = [section_of(title, quorate, names) for title, names in groups.items()]
@@ -272,6 +280,12 @@ def full_name(home: ModuleType, name: str) -> str:
         return name
     thing = getattr(home, name)
     return f"{thing.__module__}.{thing.__qualname__}"
+
+
+def models() -> list[str]:
+    """The classes of models: those that are named in the package, and those of methods."""
+    named = [name for name in public() if is_kind(getattr(quorate, name), Model)]
+    return list(dict.fromkeys([*named, *(m.model.__name__ for m in METHODS.values())]))
 
 
 def public() -> list[str]:
@@ -304,6 +318,12 @@ def documented(module: ModuleType) -> list[str]:
 
 
 # Markdown.
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Prose in lines that end at 100 columns."""
+    lines = textwrap.wrap(" ".join(text.split()), 98, subsequent_indent=indent)
+    return "\n".join(lines)
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
