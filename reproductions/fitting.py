@@ -20,8 +20,7 @@ from quorate.heldout import weigh_features
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
 from quorate.model import Calibration
-from quorate.models import METHODS, EigenRatio, NaiveBayes, Ordered, make
-from quorate.models.em import EM
+from quorate.models import METHODS, DawidSkene, EigenRatio, NaiveBayes, Ordered, make
 from quorate.online.state import State
 from quorate.result import Result
 from quorate.trust import ExpectedError
@@ -121,7 +120,7 @@ class Arrivals:
     """Tasks that arrive one by one with all of their votes, after a fit of the first ones."""
 
     def __init__(self, start: Result, first: Labels) -> None:
-        assert isinstance(start.model, EM)
+        assert isinstance(start.model, DawidSkene)
         self._state = State(start.model, first.n_classes)
         self._n_workers, self._n_tasks = first.n_workers, first.n_tasks
         self._state.grow(first.n_tasks, first.n_workers)

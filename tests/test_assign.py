@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from tests.checks import assert_close
 
 import quorate
-from quorate import DataError, UsageError, next_tasks
+from quorate import DataError, UsageError, assign
+from quorate.assignment import forest
 from quorate.assignment.forest import (
     MOST_TASKS,
     Forest,
-    _sample,
     chance_wrong,
     features,
     make_up,
@@ -29,7 +29,6 @@ from quorate.assignment.forest import (
 from quorate.assignment.gain import errors_ahead, horizon, worth_of_each
 from quorate.cli import main
 from quorate.labels import Labels
-from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 from quorate.simulation import simulate
 
@@ -79,11 +78,11 @@ def test_a_single_vote_of_each_worker() -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("workers", ["uniform", "best"])
+@pytest.mark.parametrize("ask", ["anyone", "best"])
 @pytest.mark.parametrize("k", [2, 4])
-def test_nobody_is_asked_twice_and_nothing_piles_up(policy: str, workers: str, k: int) -> None:
+def test_nobody_is_asked_twice_and_nothing_piles_up(policy: str, ask: str, k: int) -> None:
     votes, _ = crowd_votes(k=k)
-    plan = next_tasks(votes, 100, policy=policy, workers=workers)
+    plan = assign(votes, 100, policy=policy, ask=ask)
     table = plan.table
     assert table.columns == ["task", "worker", "risk", "gain", "confidence", "votes"]
     assert len(table) == 100 and plan.cost == 100 and plan.reason == "the budget is spent"
@@ -102,8 +101,8 @@ def test_nobody_is_asked_twice_and_nothing_piles_up(policy: str, workers: str, k
 @pytest.mark.parametrize("policy", POLICIES[:3])
 def test_open_tasks_come_first(policy: str) -> None:
     votes, _ = crowd_votes(400)
-    plan = next_tasks(votes, 60, policy=policy)
-    result = quorate.aggregate(votes, method="one-coin", beta=(4, 2), low=0.5)
+    plan = assign(votes, 60, policy=policy)
+    result = quorate.aggregate(votes, quorate.OneCoin(beta=(4, 2), low=0.5))
     assert plan.table["confidence"].mean() < np.mean(result.confidence) - 0.1
 
 
@@ -116,13 +115,13 @@ def test_more_votes_where_they_are_needed_leave_fewer_errors() -> None:
             votes, crowd = crowd_votes(300, 2, seed=seed)
             random = np.random.default_rng(seed)
             for _ in range(4):
-                table = next_tasks(votes, 75, policy=policy, seed=seed).table
+                table = assign(votes, 75, policy=policy, seed=seed).table
                 task, worker = table["task"].to_numpy(), table["worker"].to_numpy()
                 rows = crowd.confusion[worker, crowd.truth[task]]
                 label = (random.random(len(task)) >= rows[:, 0]).astype(np.int32)
                 new = {"task": task, "worker": worker.astype(np.int32), "label": label}
                 votes = pl.concat([votes, pl.DataFrame(new)])
-            result = quorate.aggregate(votes, method="one-coin", beta=(4, 2), low=0.5)
+            result = quorate.aggregate(votes, quorate.OneCoin(beta=(4, 2), low=0.5))
             answers = dict(result.labels.select("task", "label").rows())
             wrong.append(np.mean([answers[t] != crowd.truth[t] for t in range(300)]))
         errors[policy] = np.mean(wrong)
@@ -131,7 +130,7 @@ def test_more_votes_where_they_are_needed_leave_fewer_errors() -> None:
 
 def test_capacity_cost_and_who_is_there() -> None:
     votes, _ = crowd_votes()
-    plan = next_tasks(
+    plan = assign(
         votes,
         30,
         available=[0, 1, 99],
@@ -147,8 +146,8 @@ def test_capacity_cost_and_who_is_there() -> None:
 
 def test_the_best_are_asked_first() -> None:
     votes, crowd = crowd_votes(400, 5)
-    best = next_tasks(votes, 50, workers="best", capacity=10).table
-    anyone = next_tasks(votes, 50, capacity=10).table
+    best = assign(votes, 50, ask="best", capacity=10).table
+    anyone = assign(votes, 50, capacity=10).table
     accuracy = np.trace(crowd.confusion, axis1=1, axis2=2) / 2
     of = [accuracy[table["worker"].to_numpy()].mean() for table in (best, anyone)]
     assert of[0] > of[1] + 0.05
@@ -156,16 +155,16 @@ def test_the_best_are_asked_first() -> None:
 
 def test_tasks_without_a_vote_are_asked_for_too() -> None:
     votes, _ = crowd_votes(20)
-    plan = next_tasks(votes, 22, tasks=[3, 100, 101], policy="random")
+    plan = assign(votes, 22, tasks=[3, 100, 101], policy="random")
     chosen = plan.table.filter(pl.col("votes") == 0)["task"].to_list()
     assert sorted(chosen) == [100, 101]
     with pytest.raises(DataError, match="not of the kind"):
-        next_tasks(votes, 4, tasks=["new"])
+        assign(votes, 4, tasks=["new"])
 
 
 def test_everyone_has_answered() -> None:
     votes = pl.DataFrame({"task": [0, 0], "worker": [0, 1], "label": [0, 1]})
-    plan = next_tasks(votes, 5)
+    plan = assign(votes, 5)
     assert len(plan.table) == 0 and plan.reason == "nobody is left to ask"
     assert plan.error_after == plan.error_now
 
@@ -175,27 +174,27 @@ def test_everyone_has_answered() -> None:
 
 def test_a_confidence_leaves_what_is_sure_alone() -> None:
     votes, _ = crowd_votes()
-    plan = next_tasks(votes, confidence=0.8)
+    plan = assign(votes, confidence=0.8)
     assert (plan.table["confidence"] < 0.8).all() and len(plan.table)
     assert "every label below a confidence of 0.8" in plan.reason
-    everything = next_tasks(votes, confidence=0.01)
+    everything = assign(votes, confidence=0.01)
     assert len(everything.table) == 0 and "has a confidence of 0.01 or more" in everything.reason
 
 
 def test_an_error_that_is_reached_and_one_that_is_not() -> None:
     votes, _ = crowd_votes(400)
-    now = next_tasks(votes, 1).error_now
-    plan = next_tasks(votes, error=0.8 * now)
+    now = assign(votes, 1).error_now
+    plan = assign(votes, max_error=0.8 * now)
     assert plan.error_after <= 0.8 * now and "is down to" in plan.reason
-    shorter = next_tasks(votes, budget=len(plan.table) - 1)
+    shorter = assign(votes, budget=len(plan.table) - 1)
     assert shorter.error_after > 0.8 * now
-    far = next_tasks(votes, error=1e-9)
+    far = assign(votes, max_error=1e-9)
     assert "look again" in far.reason and far.error_after > 1e-9
 
 
 def test_the_curve_says_what_budgets_buy() -> None:
     votes, _ = crowd_votes(300)
-    plan = next_tasks(votes, 50)
+    plan = assign(votes, 50)
     curve = plan.curve
     assert curve["votes"][0] == 0 and curve["error"][0] == pytest.approx(plan.error_now)
     assert (curve["error"].diff().drop_nulls() <= 1e-12).all()
@@ -209,9 +208,12 @@ def test_the_curve_says_what_budgets_buy() -> None:
         ({}, "Say when to stop"),
         ({"budget": -1}, "budget must be"),
         ({"budget": 1, "policy": "luck"}, "policy is one of"),
-        ({"budget": 1, "workers": "all"}, "workers is one of"),
+        ({"budget": 1, "ask": "all"}, "ask is one of"),
         ({"confidence": 2}, "confidence is between 0 and 1"),
-        ({"error": 0}, "error is between 0 and 1"),
+        ({"max_error": 0}, "max_error is between 0 and 1"),
+        ({"budget": 1, "avialable": ["x"]}, "did you mean 'available'"),
+        ({"budget": 1, "available": {"x": 2.0}}, "mapping of workers has columns"),
+        ({"budget": 1, "seed": -1}, "seed must be"),
         ({"budget": 1, "available": []}, "nobody to ask"),
         ({"budget": 1, "cost": 0}, "cost must be"),
         ({"budget": 1, "capacity": -1}, "capacity must be"),
@@ -221,31 +223,111 @@ def test_the_curve_says_what_budgets_buy() -> None:
 def test_options(options: dict[str, Any], sentence: str) -> None:
     votes, _ = crowd_votes(10)
     with pytest.raises(UsageError, match=sentence):
-        next_tasks(votes, **options)
+        assign(votes, **options)
 
 
 @pytest.mark.parametrize("method", ["majority", "dawid-skene", "mace", "glad", "rank-one"])
 def test_beliefs_of_other_methods(method: str) -> None:
     votes, _ = crowd_votes()
-    plan = next_tasks(votes, 10, method=method)
+    plan = assign(votes, 10, method=method)
     assert len(plan.table) == 10 and plan.method == method
 
 
 def test_the_same_seed_is_the_same_plan_on_any_threads() -> None:
     votes, _ = crowd_votes()
-    plans = [next_tasks(votes, 20, policy="forest", seed=3, threads=n).table for n in (1, 2)]
+    plans = [assign(votes, 20, policy="forest", seed=3, threads=n).table for n in (1, 2)]
     assert plans[0].equals(plans[1])
-    assert not next_tasks(votes, 20, policy="random", seed=4).table.equals(
-        next_tasks(votes, 20, policy="random", seed=5).table
+    assert not assign(votes, 20, policy="random", seed=4).table.equals(
+        assign(votes, 20, policy="random", seed=5).table
     )
+
+
+def test_a_model_is_a_method() -> None:
+    votes, _ = crowd_votes()
+    by_name = assign(votes, 10, method="dawid-skene")
+    by_model = assign(votes, 10, method=quorate.DawidSkene())
+    assert by_name.table.equals(by_model.table) and by_model.method == "dawid-skene"
+    smoothed = assign(votes, 10, method=quorate.DawidSkene(smoothing=5))
+    assert smoothed.error_now != by_name.error_now
 
 
 def test_pandas_in_pandas_out() -> None:
     import pandas as pd
 
     votes, _ = crowd_votes(20)
-    plan = next_tasks(votes.to_pandas(), 3)
+    mine = votes.to_pandas().rename(columns={"task": "item", "worker": "annotator"})
+    plan = assign(mine, 3)
     assert isinstance(plan.table, pd.DataFrame) and isinstance(plan.curve, pd.DataFrame)
+    assert list(plan.table.columns[:2]) == ["item", "annotator"]
+    new = pd.DataFrame({"item": [500, 501]})
+    plan = assign(mine, 22, tasks=new, policy="random")
+    assert {500, 501} <= set(plan.table["item"])
+
+
+AVAILABLE: dict[str, Any] = {
+    "a name": "human",
+    "names": ["human"],
+    "a series": pl.Series(["human"]),
+    "an array": np.array(["human"]),
+    "a generator": (name for name in ["human"]),
+    "rows": [("human", 1.0)],
+    "mappings": [{"worker": "human", "cost": 1.0}],
+    "columns": {"worker": ["human"]},
+    "polars": pl.DataFrame({"worker": ["human"], "cost": [1.0]}),
+    "arrow": pl.DataFrame({"annotator": ["human"], "capacity": [9]}).to_arrow(),
+    "pandas": pl.DataFrame({"worker": ["human"], "note": ["cost"]}).to_pandas(),
+}
+
+
+@pytest.mark.parametrize("given", AVAILABLE)
+def test_who_is_available_comes_in_any_kind_of_table(given: str) -> None:
+    votes = [("t1", "a", 1), ("t1", "b", 1), ("t2", "a", 1), ("t2", "b", 0), ("t3", "a", 0)]
+    plan = assign(votes, 2, available=AVAILABLE[given])
+    assert plan.table["worker"].to_list() == ["human", "human"] and plan.cost == 2
+
+
+def test_a_table_of_workers_says_what_each_costs_and_can_take() -> None:
+    votes, _ = crowd_votes()
+    table = pl.DataFrame({"worker": [0, 1], "cost": [5.0, None], "capacity": [2, 3]})
+    for known in (table, table.to_pandas(), table.to_arrow(), table.rows()):
+        plan = assign(votes, 100, available=known, cost=2.0)
+        assert dict(plan.table.group_by("worker").len().rows()) == {0: 2, 1: 3}
+        assert plan.cost == 2 * 5 + 3 * 2
+
+
+def test_names_are_found_whatever_their_type() -> None:
+    """A worker who voted as number 3 is not asked again as text, nor a task added again."""
+    votes = [(t, w, (t + w) % 2) for t in range(3) for w in range(4)]
+    plan = assign(votes, 9, available=["3", "new"], tasks=["2", "7"], policy="random")
+    asked = [(int(task), worker) for task, worker in plan.table.select("task", "worker").rows()]
+    assert sorted(asked) == [(0, "new"), (1, "new"), (2, "new"), (7, "3"), (7, "new")]
+
+
+@pytest.mark.parametrize("tasks", ["t9", ["t9"], {"task": ["t9"]}, pl.DataFrame({"task": ["t9"]})])
+def test_a_text_is_one_task(tasks: Any) -> None:
+    votes = [("t1", "a", 1), ("t1", "b", 0)]
+    plan = assign(votes, 2, tasks=tasks, available=["c"])
+    assert sorted(plan.table["task"]) == ["t1", "t9"]
+
+
+def test_files_of_tasks_and_workers(tmp_path: Path) -> None:
+    (tmp_path / "tasks.csv").write_text("task\nt9\n")
+    (tmp_path / "workers.csv").write_text("worker,cost\nc,3\n")
+    votes = [("t1", "a", 1), ("t1", "b", 0)]
+    for kind in (str, Path):
+        files = {name: kind(tmp_path / f"{name}.csv") for name in ("tasks", "workers")}
+        plan = assign(votes, 6, tasks=files["tasks"], available=files["workers"])
+        assert sorted(plan.table.select("task", "worker").rows()) == [("t1", "c"), ("t9", "c")]
+        assert plan.cost == 6
+
+
+def test_an_assignment_says_in_a_few_lines_what_it_buys() -> None:
+    votes, _ = crowd_votes()
+    lines = repr(assign(votes, 25)).splitlines()
+    assert lines[0].startswith("Assignment of 25 votes on 25 tasks to ")
+    assert "expected error" in lines[1] and "one-coin" in lines[1]
+    assert "cost" in lines[2] and "the budget is spent" in lines[2]
+    assert len(lines) == 4
 
 
 # The forest.
@@ -266,7 +348,7 @@ def test_a_made_up_crowd_is_on_the_same_graph() -> None:
 
 def test_what_the_forest_sees() -> None:
     labels = Labels.from_codes([0, 0, 1], [0, 1, 1], [0, 0, 1], n_tasks=3)
-    result = quorate.fit(make("one-coin", beta=(4, 2), low=0.5), labels)
+    result = quorate.fit(quorate.OneCoin(beta=(4, 2), low=0.5), labels)
     seen = features(result, labels)
     assert seen.shape == (3, 12)
     assert seen[:, 1].tolist() == [2, 1, 0]
@@ -278,7 +360,7 @@ def test_the_forests_risk_is_the_chance_of_being_wrong() -> None:
     """Among the third of the tasks it finds riskiest, many more labels are wrong, and the mean risk
     is near the true error."""
     _, crowd = crowd_votes(3_000, 2)
-    model = make("one-coin", beta=(4, 2), low=0.5)
+    model = quorate.OneCoin(beta=(4, 2), low=0.5)
     result = quorate.fit(model, crowd.labels)
     risk = Forest(seed=1).risks(
         result, crowd.labels, skills_of(model, result), np.array([0.5, 0.5])
@@ -296,7 +378,7 @@ def test_the_forest_learns_from_how_likely_labels_are_wrong(k: int) -> None:
     shares = np.arange(1, k + 1) / np.arange(1, k + 1).sum()
     random = np.random.default_rng(0)
     crowd = make_up(graph, lambda r, n: r.uniform(0.4, 0.9, n), shares, random)
-    answers = quorate.fit(make("majority"), crowd.labels).answers
+    answers = quorate.fit(quorate.Majority(), crowd.labels).answers
     chance = chance_wrong(crowd, shares, answers)
     for task in range(0, 2_000, 200):
         belief = shares.copy()
@@ -312,7 +394,7 @@ def test_the_forest_tells_sure_tasks_apart() -> None:
     """Also where hardly any label of the crowds that it learns from is wrong."""
     skilled = one_coin_confusion(np.full(40, 0.9), 2)
     labels = simulate(skilled, 600, 9, seed=0).labels
-    model = make("one-coin", beta=(4, 2), low=0.5)
+    model = quorate.OneCoin(beta=(4, 2), low=0.5)
     result = quorate.fit(model, labels)
     least_sure = np.argsort(result.confidence)[:60]
     for seed in range(3):
@@ -322,11 +404,23 @@ def test_the_forest_tells_sure_tasks_apart() -> None:
         assert np.isin(np.argsort(-risk)[:60], least_sure).mean() > 0.8
 
 
-def test_a_large_graph_is_sampled() -> None:
+def test_a_large_graph_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Crowds are made up on some of its tasks, and all of its tasks get a risk."""
+    made: list[Labels] = []
+
+    def make_up_and_keep(*given: Any) -> Any:
+        made.append(make_up(*given).labels)
+        return make_up(*given)
+
+    monkeypatch.setattr(forest, "make_up", make_up_and_keep)
     graph = crowd_votes(MOST_TASKS + 500, 2)[1].labels
-    sample = _sample(graph, np.random.default_rng(0))
-    assert sample.n_tasks == MOST_TASKS and sample.n_labels == 2 * MOST_TASKS
-    assert sample.n_workers == graph.n_workers
+    model = quorate.Majority()
+    result = quorate.fit(model, graph)
+    grown = Forest(crowds=1, trees=2)
+    risk = grown.risks(result, graph, skills_of(model, result), np.array([0.5, 0.5]))
+    assert len(risk) == MOST_TASKS + 500
+    assert made[0].n_tasks == MOST_TASKS and made[0].n_labels == 2 * MOST_TASKS
+    assert made[0].n_workers == graph.n_workers
 
 
 def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,7 +429,7 @@ def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     votes, _ = crowd_votes(10)
     with pytest.raises(UsageError, match="pip install 'quorate"):
-        next_tasks(votes, 1, policy="forest")
+        assign(votes, 1, policy="forest")
 
 
 # The command.
@@ -389,6 +483,6 @@ def test_a_cost_may_be_a_fraction_or_missing_but_not_a_word(tmp_path: Path) -> N
 
 def test_one_class_one_worker_one_task() -> None:
     one = pl.DataFrame({"task": ["t"], "worker": ["w"], "label": ["yes"]})
-    plan = next_tasks(one, 1, available=["w", "v"])
+    plan = assign(one, 1, available=["w", "v"])
     assert plan.table.select("task", "worker").rows() == [("t", "v")]
     assert plan.error_now == 0

@@ -13,8 +13,8 @@ import pytest
 import quorate
 from quorate import Labels, demo, fit, kernels, metrics, simulate
 from quorate.engines.threads import Threads
-from quorate.model import Off
-from quorate.models import Auto, DawidSkene, Mace, Majority
+from quorate.model import Calibration
+from quorate.models import MACE, METHODS, Auto, DawidSkene, Majority
 from quorate.models import auto as module
 from quorate.result import ExpectedError, Overview, Result
 
@@ -50,7 +50,7 @@ def test_the_belief_is_the_tempered_mixture_of_the_models_fitted_alone() -> None
     result = auto(labels, max_iter=19)  # below the patience of either model
     alone = [
         fit(model, labels, engine=Threads(1)).posterior.tolist()
-        for model in (Majority(), DawidSkene(max_iter=19), Mace(max_iter=19))
+        for model in (Majority(), DawidSkene(max_iter=19), MACE(max_iter=19))
     ]
     weights = result.params.weights.tolist()
     for task in range(labels.n_tasks):
@@ -63,13 +63,13 @@ def test_the_belief_is_the_tempered_mixture_of_the_models_fitted_alone() -> None
         np.testing.assert_allclose(result.posterior[task], expected, atol=1e-9)
 
 
-def test_the_weights_make_hidden_votes_likeliest() -> None:
+def test_the_weights_make_held_out_votes_likeliest() -> None:
     """EM, slowly: no other weights nearby give the sampled votes a higher penalised likelihood."""
     random = np.random.default_rng(0)
     likelihood = random.random((300, 7)) * np.linspace(0.5, 1, 7)
     rows = np.column_stack([likelihood, np.ones(300)])
     crowded = np.column_stack([9 * random.random((20, 7)), np.full(20, 2.0)])  # met: left out
-    weights = Auto()._weigh(np.concatenate([rows, crowded, np.zeros((5, 8))]))
+    weights = module.weights_from(np.concatenate([rows, crowded, np.zeros((5, 8))]))
 
     def objective(w: np.ndarray[Any, Any]) -> float:
         mixture = sum(
@@ -83,7 +83,7 @@ def test_the_weights_make_hidden_votes_likeliest() -> None:
         assert objective(0.95 * weights + 0.05 * other) <= best + 1e-3
 
 
-def test_which_votes_are_hidden_does_not_depend_on_blocks() -> None:
+def test_which_votes_are_held_out_does_not_depend_on_blocks() -> None:
     labels = crowd()
     whole = labels.parts(5, seed=3)
     cut = [block.parts(5, seed=3) for block in (labels[:20], labels[20:])]
@@ -142,7 +142,7 @@ def test_degenerate_votes(task: list[int], worker: list[int], label: list[int]) 
 
 
 @pytest.mark.parametrize("part", [0, 1])
-def test_all_votes_hidden_or_none(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_votes_held_out_or_none(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         Labels, "parts", lambda self, n, seed: np.full(self.n_labels, part, dtype=np.int8)
     )
@@ -151,7 +151,7 @@ def test_all_votes_hidden_or_none(part: int, monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
     if part == 1:
         np.testing.assert_allclose(result.params.weights, 1 / 7)
-        assert result.notes == (module.NOTHING_HIDDEN,)
+        assert result.notes == (module.NOTHING_HELD_OUT,)
 
 
 def test_known_answers_are_kept_and_set_the_temperature() -> None:
@@ -209,7 +209,7 @@ def test_undecided_answers_have_no_label() -> None:
 
 def test_the_expected_error_has_an_interval_that_widens_with_few_tasks() -> None:
     few, many = (Overview(n, np.empty(0), 0.9 * n, 0) for n in (10, 10_000))
-    narrow, wide = (ExpectedError.of(tasks, Off(0.0, 0.5)) for tasks in (many, few))
+    narrow, wide = (ExpectedError.of(tasks, Calibration(0.0, 0.5)) for tasks in (many, few))
     assert narrow.error == pytest.approx(wide.error) == pytest.approx(0.1)
     assert wide.low < narrow.low < 0.1 < narrow.high < wide.high
 

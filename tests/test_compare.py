@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from scipy.stats import binomtest
 from tests.naive import predict as naive
 
 import quorate
-from quorate import DawidSkene, Labels, Majority, UsageError, metrics
+from quorate import DawidSkene, Labels, Majority, UsageError, metrics, models
 from quorate.cli import main
-from quorate.comparison import hide, log_likelihood, mcnemar
+from quorate.comparison import hold_out, log_likelihood, mcnemar
 from quorate.engines.threads import Threads
 from quorate.kernels import CROWD
 from quorate.models import METHODS
@@ -31,6 +32,10 @@ def crowd_votes(seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame, Labels]:
     task = np.repeat(np.arange(300), 5)
     votes = pl.DataFrame({"task": task, "worker": crowd.labels.worker, "label": crowd.labels.label})
     return votes, pl.DataFrame({"task": np.arange(300), "label": crowd.truth}), crowd.labels
+
+
+# A function as a method needs a model that holds it.
+functions = pytest.mark.skipif(not hasattr(models, "given"), reason="no model of functions yet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,52 +89,52 @@ def test_all_methods_by_default_and_the_same_on_any_number_of_threads() -> None:
 
 def test_agreement_is_the_share_of_same_answers() -> None:
     votes, _, _ = crowd_votes()
-    found = quorate.compare(votes, ["majority", "one-coin", "dawid-skene"], hidden=0)
+    found = quorate.compare(votes, ["majority", "one-coin", "dawid-skene"], held_out=0)
     answers = [quorate.aggregate(votes, method=m).answers for m in found.compared]
     for i, a in enumerate(answers):
         for j, b in enumerate(answers):
             assert found.agreement[i, j] == pytest.approx((a == b).mean())
-    assert found.hidden_votes == 0
+    assert found.held_out_votes == 0
     assert all(score.predictive is None and score.error is None for score in found.scores)
 
 
-def test_hidden_votes_are_at_most_one_of_a_task_with_two() -> None:
+def test_held_out_votes_are_at_most_one_of_a_task_with_two() -> None:
     random = np.random.default_rng(0)
     count = random.integers(0, 4, size=200)
     task = np.repeat(np.arange(200), count)
     worker, label = random.integers(9, size=len(task)), random.integers(3, size=len(task))
     labels = Labels.from_codes(task, worker, label, n_tasks=200, n_workers=9, n_classes=3)
-    hidden = hide(labels, 0.2, seed=1)
-    assert len(hidden.task) == round(0.2 * labels.n_labels)
-    assert len(np.unique(hidden.task)) == len(hidden.task)
-    assert (count[hidden.task] > 1).all()
-    left = np.diff(hidden.left.indptr)
-    assert (count - left == np.isin(np.arange(200), hidden.task)).all()
-    for t, w, said in zip(hidden.task, hidden.worker, hidden.label, strict=True):
-        before, after = labels[t : t + 1], hidden.left[t : t + 1]
+    held_out = hold_out(labels, 0.2, seed=1)
+    assert len(held_out.task) == round(0.2 * labels.n_labels)
+    assert len(np.unique(held_out.task)) == len(held_out.task)
+    assert (count[held_out.task] > 1).all()
+    left = np.diff(held_out.left.indptr)
+    assert (count - left == np.isin(np.arange(200), held_out.task)).all()
+    for t, w, said in zip(held_out.task, held_out.worker, held_out.label, strict=True):
+        before, after = labels[t : t + 1], held_out.left[t : t + 1]
         pairs = list(zip(before.worker, before.label, strict=True))
         pairs.remove((w, said))
         assert pairs == list(zip(after.worker, after.label, strict=True))
-    assert len(hide(labels, 0.99, seed=1).task) == (count > 1).sum()
-    again, other = hide(labels, 0.2, seed=1), hide(labels, 0.2, seed=2)
-    assert (again.task == hidden.task).all() and (again.worker == hidden.worker).all()
-    assert len(np.setdiff1d(other.task, hidden.task))
+    assert len(hold_out(labels, 0.99, seed=1).task) == (count > 1).sum()
+    again, other = hold_out(labels, 0.2, seed=1), hold_out(labels, 0.2, seed=2)
+    assert (again.task == held_out.task).all() and (again.worker == held_out.worker).all()
+    assert len(np.setdiff1d(other.task, held_out.task))
 
 
-def test_the_likelihood_of_hidden_votes_as_the_loops_say() -> None:
+def test_the_likelihood_of_held_out_votes_as_the_loops_say() -> None:
     crowd = quorate.simulate(one_coin_confusion(np.array([0.9, 0.7, 0.6, 0.5]), 3), 30, 3, seed=0)
-    hidden = hide(crowd.labels, 0.2, seed=0)
-    left = hidden.left
+    held_out = hold_out(crowd.labels, 0.2, seed=0)
+    left = held_out.left
     posterior = quorate.fit(DawidSkene(), left).posterior
     votes = [
         list(zip(left[t : t + 1].worker.tolist(), left[t : t + 1].label.tolist(), strict=True))
         for t in range(30)
     ]
     asked = list(
-        zip(hidden.task.tolist(), hidden.worker.tolist(), hidden.label.tolist(), strict=True)
+        zip(held_out.task.tolist(), held_out.worker.tolist(), held_out.label.tolist(), strict=True)
     )
     expected = naive.log_likelihoods(votes, asked, posterior.tolist(), 3, CROWD)
-    assert log_likelihood(hidden, posterior, Threads(1)) == pytest.approx(expected, rel=1e-10)
+    assert log_likelihood(held_out, posterior, Threads(1)) == pytest.approx(expected, rel=1e-10)
 
 
 def test_mcnemar_is_the_exact_test() -> None:
@@ -152,6 +157,91 @@ def test_a_method_that_does_not_apply_is_listed_with_its_reason() -> None:
     assert found.table["reason"].to_list() == [twins.reason, None]
 
 
+def test_names_and_models_are_told_apart() -> None:
+    votes, _, _ = crowd_votes()
+    smooth, smoother = DawidSkene(smoothing=0.1), DawidSkene(smoothing=1.0)
+    found = quorate.compare(votes, ["majority", smooth, smoother, "majority"], held_out=0)
+    assert found.compared == ["majority", "dawid-skene", "dawid-skene (2)"]
+    named = quorate.compare(votes, {"vote": "majority", "smooth": smooth}, held_out=0)
+    assert named.compared == ["vote", "smooth"]
+    assert named.agreement[0, 1] == found.agreement[0, 1]
+    assert quorate.compare(votes, "one-coin", held_out=0).compared == ["one-coin"]
+    assert quorate.compare(votes, smooth, held_out=0).compared == ["dawid-skene"]
+
+
+def test_options_by_name_are_turned_into_codes() -> None:
+    votes = [(t, w, "yes" if (t + w) % 3 else "no") for t in range(9) for w in range(4)]
+    prior = DawidSkene(prior={"yes": 0.9, "no": 0.1}, smoothing=0.1)
+    found = quorate.compare(votes, {"mine": prior, "wrong": DawidSkene(prior={"maybe": 1.0})})
+    assert found.compared == ["mine"]
+    assert "prior needs a share" in found.scores[1].reason
+
+
+def vote_of(labels: Labels) -> np.ndarray:
+    return labels.vote_shares()
+
+
+def wrong_shape(labels: Labels) -> np.ndarray:
+    return np.ones(3)
+
+
+def crashing(labels: Labels) -> np.ndarray:
+    return {"a": 1}["b"]
+
+
+@functions
+def test_a_function_is_a_method() -> None:
+    votes, gold, _ = crowd_votes()
+    found = quorate.compare(votes, [vote_of, "majority"], gold=gold)
+    mine, vote = found.scores
+    assert mine.method == "vote_of" and found.compared == ["vote_of", "majority"]
+    assert (mine.error, mine.predictive, mine.gain) == (vote.error, vote.predictive, 0)
+    posteriors = [quorate.aggregate(votes, method).posterior for method in (vote_of, "majority")]
+    assert (posteriors[0] == posteriors[1]).all()
+
+
+@functions
+@pytest.mark.parametrize("function", [wrong_shape, crashing, lambda labels: "nothing"])
+def test_a_bad_function_is_one_sentence_in_its_reason(function: Any) -> None:
+    votes, _, _ = crowd_votes()
+    bad, vote = quorate.compare(votes, {"bad": function, "vote": "majority"}).scores
+    assert bad.reason and bad.reason.endswith(".") and "\n" not in bad.reason
+    assert bad.predictive is None and vote.predictive is not None
+
+
+def test_a_comparison_is_shown_as_a_small_table() -> None:
+    votes, gold, _ = crowd_votes()
+    methods = {"twins": OnlyForTwins(), "vote": "majority"}
+    head, names, twins, vote = repr(quorate.compare(votes, methods, gold=gold)).splitlines()
+    assert head == "Comparison of 2 methods on 300 tasks, 300 known answers, 150 held-out votes"
+    assert names.split() == ["method", "error", "calibration", "gain", "seconds"]
+    assert twins.split(maxsplit=1) == ["twins", "This method is for twins only."]
+    error = quorate.compare(votes, "majority", gold=gold).scores[0].error
+    assert vote.split()[:2] == ["vote", f"{error:.1%}"]
+    alone = repr(quorate.compare(votes, {"twins": OnlyForTwins()}))
+    assert alone.splitlines()[-1].endswith("This method is for twins only.")
+
+
+def test_a_comparison_that_is_interrupted_stops() -> None:
+    """Long before the methods that are running would have come to their end."""
+
+    def interrupt(*step: Any) -> None:
+        raise KeyboardInterrupt
+
+    crowd = quorate.simulate(40, 4_000, 5, n_classes=4, seed=0)
+    endless = DawidSkene(max_iter=10**9, tol=0.0)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        quorate.compare(crowd.votes, {"endless": endless}, progress=interrupt, threads=1)
+    assert time.monotonic() - began < 20
+
+
+def test_a_misspelt_option_is_refused() -> None:
+    votes, _, _ = crowd_votes()
+    with pytest.raises(UsageError, match="did you mean 'held_out'"):
+        quorate.compare(votes, ["majority"], heldout=0.2)
+
+
 def test_a_fault_is_not_a_reason() -> None:
     with pytest.raises(ZeroDivisionError):
         quorate.compare(crowd_votes()[0], {"broken": Broken()})
@@ -161,8 +251,8 @@ def test_wrong_calls_are_one_sentence() -> None:
     votes, _, _ = crowd_votes()
     with pytest.raises(UsageError, match="no method 'nonsense'"):
         quorate.compare(votes, ["nonsense"])
-    with pytest.raises(UsageError, match="hidden"):
-        quorate.compare(votes, hidden=1.0)
+    with pytest.raises(UsageError, match="held_out"):
+        quorate.compare(votes, held_out=1.0)
     with pytest.raises(quorate.DataError, match="names agree"):
         quorate.compare(votes, gold={-5: 1})
 
@@ -176,20 +266,20 @@ def test_gold_that_nobody_voted_for_is_never_found() -> None:
     assert any("1 of 4 gold answers" in note for note in found.notes)
 
 
-def test_votes_with_nothing_to_hide() -> None:
+def test_votes_with_nothing_to_hold_out() -> None:
     found = quorate.compare([("a", "x", 1), ("b", "y", 0)], ["majority"])
     assert found.scores[0].predictive is None
-    assert found.notes == ("No vote could be hidden: no task has two.",)
+    assert found.notes == ("No vote could be held out: no task has two.",)
 
 
 def test_progress_counts_methods() -> None:
-    seen: list[tuple[int, int, str]] = []
+    seen: list[tuple[str, float, float | None, str]] = []
     votes, _, _ = crowd_votes()
     quorate.compare(
         votes, ["majority", "one-coin"], progress=lambda *step: seen.append(step), threads=2
     )
-    assert seen == sorted(seen, key=lambda step: step[0])
-    assert seen[-1] == (2, 2, "")
+    assert seen == sorted(seen, key=lambda step: step[1])
+    assert seen[-1] == ("comparing methods", 2, 2, "")
 
 
 def test_tables_come_back_in_kind() -> None:
@@ -211,12 +301,12 @@ def test_the_command(tmp_path: Path) -> None:
     two = ("-m", "majority", "-m", "dawid-skene")
     shown = invoke("compare", files[0], "--gold", files[1], *two, "-o", files[2])
     assert shown.exit_code == 0, shown.output
-    for words in ("300 with a known answer", "150 hidden votes", "error", "gain", "same, in %"):
+    for words in ("300 with a known answer", "150 held-out votes", "error", "gain", "same, in %"):
         assert words in shown.output
     assert shown.output.index("dawid-skene") < shown.output.index("majority")  # the best first
     assert pl.read_csv(files[2])["method"].to_list() == ["majority", "dawid-skene"]
-    found = json.loads(invoke("compare", files[0], *two, "--hidden", 0.2, "--json").output)
-    assert found["hidden_votes"] == 300 and found["gold_tasks"] == 0
+    found = json.loads(invoke("compare", files[0], *two, "--held-out", 0.2, "--json").output)
+    assert found["held_out_votes"] == 300 and found["gold_tasks"] == 0
     assert found["compared"] == ["majority", "dawid-skene"]
     assert invoke("compare", files[0], "-m", "nonsense").exit_code == 2
     assert invoke("compare", files[0], "-o", tmp_path / "table.xyz").exit_code == 2

@@ -20,7 +20,7 @@ from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.models import METHODS, make
 
-WEIGHING = [name for name, method in METHODS.items() if method.weighs_votes]
+WEIGHING = [name for name, method in METHODS.items() if method.takes_weights]
 
 
 def judges(random: np.random.Generator, truth: np.ndarray, accuracy: list[float], k: int):

@@ -20,6 +20,8 @@ from quorate.engines.threads import Threads
 from quorate.fitting import Conclude, Found, climb
 from quorate.kernels import Codes, Floats
 from quorate.model import Tree, run_length
+from quorate.models.dawid_skene import Params, Stats
+from quorate.models.em import EMState, Evidence
 from quorate.votes.store import StoredBlocks, StoredStates
 from quorate.votes.store.shuffle import block_place, save
 
@@ -115,7 +117,7 @@ def test_ray_gives_the_bits_of_threads(name: str, cluster: Any, tmp_path: Path) 
         blocks = stored(labels, tmp_path)
         engine = Actors(cluster, blocks, StoredStates(tmp_path, blocks.starts))
     engine.begin(model.begin)
-    found = climb(model, engine, Found(model.start(blocks.shape)))
+    found = climb(model.phases(blocks.shape), engine, Found(model.start(blocks.shape)))
     tally = engine.sweep(Conclude(model, SaveAnswers(tmp_path)), found.params)
     assert_same_as(in_memory, found, tally.workers, blocks)
 
@@ -157,24 +159,24 @@ def added(numbers: list[tuple[float]]) -> Any:
 
 
 def test_what_travels_has_the_rows_of_its_workers_only() -> None:
-    from quorate.model import Params, Stats
-
     skill = np.arange(24.0).reshape(12, 2)  # two rows for each of six workers
-    params = Params(np.zeros(2), skill, np.ones(2))
+    params = Params(skill, EMState(np.zeros(2), np.ones(2)))
     workers = np.array([1, 4])
     sent = only(params, workers, 6)
-    assert isinstance(sent.skill, Cut)
-    assert sent.skill.rows.tolist() == [2, 3, 8, 9]
+    assert isinstance(sent.log_confusion, Cut)
+    assert sent.log_confusion.rows.tolist() == [2, 3, 8, 9]
     back = whole(sent)
-    np.testing.assert_array_equal(back.skill[sent.skill.rows], skill[sent.skill.rows])
-    assert not back.skill[[0, 1, 4, 5, 6, 7, 10, 11]].any()
-    np.testing.assert_array_equal(back.marginals, params.marginals)
-    one = only(Stats(skill, np.ones(2), 1.5), workers, 6)
-    other = only(Stats(skill, np.ones(2), 2.0), np.array([0, 4]), 6)
+    np.testing.assert_array_equal(
+        back.log_confusion[sent.log_confusion.rows], skill[sent.log_confusion.rows]
+    )
+    assert not back.log_confusion[[0, 1, 4, 5, 6, 7, 10, 11]].any()
+    np.testing.assert_array_equal(back.state.marginals, params.state.marginals)
+    one = only(Stats(skill, Evidence(np.ones(2), 1.5)), workers, 6)
+    other = only(Stats(skill, Evidence(np.ones(2), 2.0)), np.array([0, 4]), 6)
     total = whole(together(one, other))
     expected = np.zeros_like(skill)
     expected[[0, 1, 2, 3]] = skill[[0, 1, 2, 3]]
     expected[[8, 9]] = 2 * skill[[8, 9]]
     np.testing.assert_array_equal(total.counts, expected)
-    assert total.log_likelihood == 3.5
+    assert total.evidence.log_likelihood == 3.5
     np.testing.assert_array_equal(one.counts.values, skill[[2, 3, 8, 9]])  # not changed

@@ -12,7 +12,7 @@ from tests.naive.glad import joint_probability, log_density
 from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
-from quorate import Glad, Labels, UsageError, fit, metrics
+from quorate import GLAD, Labels, UsageError, fit, metrics
 
 VOTES = [
     (f"t{task}", worker, label)
@@ -24,7 +24,7 @@ VOTES = [
 def test_it_stops_where_the_papers_objective_is_flat() -> None:
     """By differences in each ability and each log easiness, truths summed out by loops."""
     problem = random_problem(3, n_classes=3, n_tasks=8, n_workers=4)
-    result = fit(Glad(tol=0, max_iter=3000), problem.labels(False))
+    result = fit(GLAD(tol=0, max_iter=3000), problem.labels(False))
     ability = result.params.ability.tolist()
     log_easiness = (-np.log(result.per_task["difficulty"])).tolist()
 
@@ -61,7 +61,7 @@ def test_it_finds_abilities_and_difficulties(n_classes: int) -> None:
     labels = Labels.from_codes(
         np.repeat(np.arange(n_tasks), per_task), worker.ravel(), label.ravel()
     )
-    result = fit(Glad(easiness_prior=(0, 1)), labels)
+    result = fit(GLAD(easiness_prior=(0, 1)), labels)
     vote = fit(quorate.Majority(), labels)
     error, error_of_vote = (metrics.error(r.posterior, truth) for r in (result, vote))
     assert error < 0.06 and error <= error_of_vote
@@ -91,9 +91,9 @@ def test_a_stranger_counts_as_the_labels_average() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(UsageError, match="ability_prior"):
-        Glad(ability_prior=(1, 0))
+        GLAD(ability_prior=(1, 0))
     with pytest.raises(UsageError, match="prior"):
-        Glad(prior="flat")
+        GLAD(prior="flat")
 
 
 @pytest.mark.parametrize(

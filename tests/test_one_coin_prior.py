@@ -111,7 +111,7 @@ def test_an_infinite_density_does_not_pass_for_convergence() -> None:
     labels = random_problem(65, n_classes=2, n_tasks=40).labels(with_gold=False)
     stopped = fit(OneCoin(beta=(2.0, 0.5), tol=1e-9), labels)
     settled = fit(OneCoin(beta=(2.0, 0.5), tol=0.0, max_iter=500), labels)
-    assert (settled.params.skill == 1.0).any()
+    assert (settled.params.accuracy == 1.0).any()
     np.testing.assert_allclose(stopped.posterior, settled.posterior, rtol=0, atol=1e-3)
 
 

@@ -123,7 +123,7 @@ def test_settling_is_the_batch_fit_from_the_same_start(method: str) -> None:
         assert online.label(task).confidence == pytest.approx(settled.confidence[i], abs=1e-9)
     np.testing.assert_allclose(online.result().posterior, batch.posterior, atol=1e-9)
     # What is counted from then on is what the fit believes.
-    hard = np.eye(3)[batch.answers] if batch.params.hard else batch.posterior
+    hard = np.eye(3)[batch.answers] if batch.params.state.hard else batch.posterior
     np.testing.assert_allclose(online._state.belief.rows, hard, atol=1e-9)
     online.add(("t0", "w99", "a"))
     assert online.worker("w99").labels == 1

@@ -160,7 +160,7 @@ def test_what_is_known_of_classes_is_known_of_thresholds() -> None:
             alone = fit(
                 DawidSkene(tol=0.0, max_iter=result.iterations, **two), labels.above(threshold)
             )
-            assert_close(params.skill, alone.params.skill, atol=1e-9)
+            assert_close(params.log_confusion, alone.params.log_confusion, atol=1e-9)
 
 
 def ordered_crowd() -> tuple[np.ndarray, quorate.simulate]:

@@ -769,7 +769,7 @@ def test_dawid_skene_finds_the_matrices_and_beats_the_vote_on_misbehaving_crowds
 def test_glad_finds_difficulties_and_abilities() -> None:
     crowd = simulate(40, 500, 30, kind="glad", easiness_prior=(0, 1), seed=3)
     assert crowd.ability is not None and crowd.difficulty is not None
-    result = fit(quorate.Glad(easiness_prior=(0, 1)), crowd.labels)
+    result = fit(quorate.GLAD(easiness_prior=(0, 1)), crowd.labels)
     found = np.log(result.per_task["difficulty"])
     assert np.corrcoef(found, np.log(crowd.difficulty))[0, 1] > 0.75
     assert np.corrcoef(result.params.ability, crowd.ability)[0, 1] > 0.97

@@ -15,8 +15,8 @@ from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import DawidSkene, Labels, OneCoin, UsageError, fit, metrics
-from quorate.model import EM
-from quorate.models.spectral import power_method
+from quorate.models import Spectral, SpectralEM
+from quorate.models.moments import power_method
 from quorate.simulation import simulate
 
 # Zhang, Chen, Zhou and Jordan (2014), section 6: ten rounds of EM with even classes, zeros skipped.
@@ -24,9 +24,9 @@ AS_IN_THE_PAPER: dict[str, Any] = {"max_iter": 10, "tol": 0}
 MAJORITY_START = {**AS_IN_THE_PAPER, "prior": "uniform", "zeros": "skip"}
 
 CASES = (
-    Case("spectral", DawidSkene, lambda p: {**SPECTRAL, "prior": "uniform", "zeros": "skip"}),
+    Case("spectral", SpectralEM),
     Case("estimated-prior", DawidSkene, lambda p: SPECTRAL),
-    Case("random-groups", DawidSkene, lambda p: {**SPECTRAL, "groups": "random"}),
+    Case("random-groups", DawidSkene, lambda p: {"init": Spectral(groups="random")}),
     Case("gold", DawidSkene, lambda p: SPECTRAL, gold=True),
     Case("one-coin", OneCoin, lambda p: SPECTRAL),
 )
@@ -52,7 +52,7 @@ def test_with_enough_votes(
 def test_the_start_is_the_slow_oracles(n_classes: int, floor: float) -> None:
     for seed in range(3):
         problem = enough_votes(seed, n_classes=n_classes)
-        result = fit(DawidSkene(init="spectral", floor=floor, max_iter=1), problem.labels(False))
+        result = fit(DawidSkene(init=Spectral(floor=floor), max_iter=1), problem.labels(False))
         slow = spectral_start(problem.votes, problem.n_workers, n_classes, floor)
         assert not result.notes and slow is not None
         assert_close(result.confusion, slow, atol=1e-10)
@@ -170,11 +170,12 @@ def test_more_classes_than_the_third_moment_can_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [{"groups": "three"}, {"floor": 0}, {"power_restarts": 0}, {"power_iter": 0}]
+    "option", [{"groups": "three"}, {"floor": 0}, {"restarts": 0}, {"iterations": 0}]
 )
 def test_options_out_of_range(option: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(option))):
-        DawidSkene(**option)
+    for kind in (Spectral, SpectralEM):
+        with pytest.raises(UsageError, match=next(iter(option))):
+            kind(**option)
 
 
 def test_the_note_reaches_the_user_and_stays_with_what_is_saved(tmp_path: Path) -> None:
@@ -184,17 +185,17 @@ def test_the_note_reaches_the_user_and_stays_with_what_is_saved(tmp_path: Path) 
     result.save(tmp_path / "kept.quorate")
     kept = quorate.load(tmp_path / "kept.quorate")
     assert kept.notes == result.notes
-    assert kept.params.note == result.params.note
+    assert kept.params.state.note == result.params.state.note
 
 
 def test_a_result_from_this_start_is_kept_and_predicts(tmp_path: Path) -> None:
     problem = enough_votes(1)
     votes = [(t, w, c) for t, said in enumerate(problem.votes) for w, c in said]
-    result = quorate.aggregate(votes, init="spectral", floor=1e-4)
+    result = quorate.aggregate(votes, "dawid-skene", init=Spectral(floor=1e-4))
     assert not result.notes
     result.save(tmp_path / "kept.quorate")
     kept = quorate.load(tmp_path / "kept.quorate")
-    assert isinstance(kept.model, EM) and kept.model.init == "spectral" and kept.model.floor == 1e-4
+    assert isinstance(kept.model, DawidSkene) and kept.model.init.floor == 1e-4
     assert kept.predict(votes)["label"].to_list() == result.labels["label"].to_list()
 
 

@@ -12,11 +12,11 @@ from tests.checks import assert_close
 from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
-from quorate import EigenRatio, GhoshSVD, Kos, Labels, UsageError, fit, metrics
+from quorate import KOS, EigenRatio, GhoshSVD, Labels, UsageError, fit, metrics
 from quorate.models import svd
 from quorate.simulation import simulate
 
-MODELS = [GhoshSVD(), EigenRatio(), EigenRatio(variant="ratio-of-eigenvectors"), Kos()]
+MODELS = [GhoshSVD(), EigenRatio(), EigenRatio(variant="ratio-of-eigenvectors"), KOS()]
 
 
 def crowd_of(n_workers: int, n_tasks: int = 400, per_task: int = 6, low: float = 0.4) -> Any:
@@ -62,7 +62,7 @@ def test_the_inverted_count_against_what_they_say(model: Any) -> None:
     assert result.workers_frame["accuracy"].to_numpy()[5:].max() < 0.3
 
 
-@pytest.mark.parametrize("model", [*MODELS[:3], Kos(noise=0.0)], ids=repr)
+@pytest.mark.parametrize("model", [*MODELS[:3], KOS(noise=0.0)], ids=repr)
 def test_workers_who_never_meet_are_problems_of_their_own(model: Any) -> None:
     """Two crowds of which neither knows the other, one with few votes, and a worker alone."""
     large, small = crowd_of(8, 300, low=0.7).labels, crowd_of(6, 20, low=0.7).labels
@@ -81,7 +81,7 @@ def test_workers_who_never_meet_are_problems_of_their_own(model: Any) -> None:
     np.testing.assert_array_equal(together.answers[320:], [0, 1])
 
 
-@pytest.mark.parametrize("model", [*MODELS[:3], Kos(noise=0.0)], ids=repr)
+@pytest.mark.parametrize("model", [*MODELS[:3], KOS(noise=0.0)], ids=repr)
 def test_two_who_always_disagree_tell_nothing(model: Any) -> None:
     labels = Labels.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0])
     assert_close(fit(model, labels).posterior, np.full((2, 2), 0.5), atol=1e-9)
@@ -109,7 +109,7 @@ def test_an_unknown_variant_is_said() -> None:
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_messages_forget_where_they_began(noise: float) -> None:
     labels = crowd_of(30).labels
-    one, other = (fit(Kos(noise=noise, tol=1e-14, seed=seed), labels) for seed in (1, 2))
+    one, other = (fit(KOS(noise=noise, tol=1e-14, seed=seed), labels) for seed in (1, 2))
     assert one.converged
     assert_close(one.posterior, other.posterior, atol=1e-5)
 
@@ -117,14 +117,14 @@ def test_messages_forget_where_they_began(noise: float) -> None:
 def test_noise_does_not_turn_a_small_crowd_around() -> None:
     crowd = crowd_of(6, 20, low=0.7)
     errors = [
-        metrics.error(fit(Kos(seed=seed), crowd.labels).posterior, crowd.truth)
+        metrics.error(fit(KOS(seed=seed), crowd.labels).posterior, crowd.truth)
         for seed in range(30)
     ]
     assert max(errors) < 0.2
 
 
 def test_messages_that_have_no_time_to_settle_say_so() -> None:
-    result = fit(Kos(max_iter=1), crowd_of(30).labels)
+    result = fit(KOS(max_iter=1), crowd_of(30).labels)
     assert not result.converged and result.iterations == 1
 
 

@@ -11,8 +11,9 @@ from scipy.stats import beta
 from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
-from quorate import Ibcc, Labels, Mace, UsageError, fit, metrics
-from quorate.kernels import dirichlet_divergence, mean_log
+from quorate import IBCC, MACE, Labels, UsageError, fit, metrics
+from quorate.models import make
+from quorate.models.dirichlet import divergence, mean_log
 
 
 def test_dirichlet_moments_are_those_of_the_beta_distribution() -> None:
@@ -24,11 +25,11 @@ def test_dirichlet_moments_are_those_of_the_beta_distribution() -> None:
 
     counts = np.array([3.5, 1.25])
     assert mean_log(counts)[0] == pytest.approx(mean(np.log), abs=1e-6)
-    divergence = mean(lambda p: posterior.logpdf(p) - prior.logpdf(p))
-    assert dirichlet_divergence(counts, np.array([0.5, 2.0])) == pytest.approx(divergence, abs=1e-6)
+    expected = mean(lambda p: posterior.logpdf(p) - prior.logpdf(p))
+    assert divergence(counts, np.array([0.5, 2.0])) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", [Mace, Ibcc])
+@pytest.mark.parametrize("kind", [MACE, IBCC])
 def test_a_constant_voter_is_found_out(kind) -> None:
     """One of four says 0 whatever the truth: what the others say is right, and it knows nothing."""
     random = np.random.default_rng(0)
@@ -40,7 +41,7 @@ def test_a_constant_voter_is_found_out(kind) -> None:
     assert metrics.error(result.posterior, truth) < 0.04
     confusion = result.confusion
     assert (np.abs(confusion[3, 0] - confusion[3, 1]) < 0.1).all()
-    if kind is Mace:
+    if kind is MACE:
         competence = result.model.competence(result.params)
         assert competence[3] < 0.1 and (competence[:3] > 0.6).all()
 
@@ -62,19 +63,22 @@ def test_saved_is_loaded_and_predicts_the_same(method: str, tmp_path: Path) -> N
     assert np.isfinite(again.objective).all()
 
 
-@pytest.mark.parametrize("kind", [Mace, Ibcc])
-def test_what_makes_no_sense_is_refused(kind) -> None:
-    with pytest.raises(UsageError, match="hard"):
-        kind(harden="always")
+@pytest.mark.parametrize("method", ["mace", "ibcc"])
+@pytest.mark.parametrize("option", ["harden", "zeros", "switch_at", "floor"])
+def test_an_option_without_effect_is_refused(method: str, option: str) -> None:
+    with pytest.raises(UsageError, match=f"^{method} has no option '{option}'"):
+        make(method, **{option: "always"})
+    with pytest.raises(TypeError, match=option):
+        {"mace": MACE, "ibcc": IBCC}[method](**{option: "always"})
 
 
 def test_priors_must_be_positive() -> None:
     with pytest.raises(UsageError, match="strategy_prior"):
-        Mace(strategy_prior=0)
+        MACE(strategy_prior=0)
     with pytest.raises(UsageError, match="competence_prior"):
-        Mace(competence_prior=(0.5, -1))
+        MACE(competence_prior=(0.5, -1))
     with pytest.raises(UsageError, match="smoothing"):
-        Ibcc(smoothing=0)
+        IBCC(smoothing=0)
 
 
 @pytest.mark.parametrize(

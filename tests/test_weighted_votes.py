@@ -9,7 +9,7 @@ import pytest
 from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
-from quorate import Labels, MaxMargin, WeightedVote, fit, metrics
+from quorate import IWMV, M3V, Labels, fit, metrics
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_iwmv_weighs_against_a_worker_who_is_mostly_wrong() -> None:
     right = random.random((300, 4)) < accuracy
     label = np.where(right, truth[:, None], 1 - truth[:, None])
     labels = Labels.from_codes(np.repeat(np.arange(300), 4), np.tile(range(4), 300), label.ravel())
-    result = fit(WeightedVote(), labels)
+    result = fit(IWMV(), labels)
     np.testing.assert_allclose(result.params.accuracy, accuracy, atol=0.06)
     assert metrics.error(result.posterior, truth) < (right.mean(axis=1) <= 0.5).mean()
 
@@ -70,7 +70,7 @@ def test_m3v_separates_what_can_be_separated() -> None:
     truth = np.arange(40) % 2
     label = np.stack([truth, truth, np.arange(40) // 2 % 2], axis=1)
     labels = Labels.from_codes(task, worker, label.ravel())
-    result = fit(MaxMargin(cost=100.0, rounding=0.01, tol=1e-12, max_iter=20_000), labels)
+    result = fit(M3V(cost=100.0, rounding=0.01, tol=1e-12, max_iter=20_000), labels)
     np.testing.assert_allclose(result.params.weight, [0.5, 0.5, 0.0], atol=0.01)
     np.testing.assert_array_equal(result.answers, truth)
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from quorate.assignment.forest import Forest, skills_of
 from quorate.assignment.gain import worth_of_each
-from quorate.assignment.plan import CROWD, scores, situated
+from quorate.assignment.plan import CROWD
+from quorate.assignment.situation import scores, situated
 from quorate.engines.threads import Threads
 from quorate.kernels import Floats
 from quorate.labels import Labels

@@ -9,157 +9,120 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate.aggregation import aggregate
-    from quorate.assignment import Assignment, next_tasks
-    from quorate.comparison import Comparison, compare
-    from quorate.diagnosis import Diagnosis, diagnose
-    from quorate.errors import DataError, QuorateError, UsageError
-    from quorate.aggregation import fit
-    from quorate.heldout import weigh_features
-    from quorate.labels import Codebook, Labels
-    from quorate.large import LargeResult
-    from quorate.models import (
-        GLAD,
-        IBCC,
-        IWMV,
-        KOS,
-        M3V,
-        MACE,
-        Auto,
-        DawidSkene,
-        EigenRatio,
-        GhoshSVD,
-        Majority,
-        NaiveBayes,
-        OneCoin,
-        Ordered,
-        RankOne,
-        SpectralEM,
-        methods,
-    )
-    from quorate.multilabel import Multilabel
-    from quorate.online import Online
-    from quorate.result import Result, load
-    from quorate.simulation import Crowd, simulate
-    from quorate.trust.correlated import Independence, independence
-    from quorate.votes import read_votes
+    from quorate.aggregation import aggregate as aggregate
+    from quorate.aggregation import fit as fit
+    from quorate.assignment import Assignment as Assignment
+    from quorate.assignment import assign as assign
+    from quorate.comparison import Comparison as Comparison
+    from quorate.comparison import compare as compare
+    from quorate.diagnosis.diagnosis import Diagnosis as Diagnosis
+    from quorate.diagnosis.diagnosis import diagnose as diagnose
+    from quorate.engines.disk import Disk as Disk
+    from quorate.engines.ray import Ray as Ray
+    from quorate.engines.threads import Threads as Threads
+    from quorate.errors import DataError as DataError
+    from quorate.errors import QuorateError as QuorateError
+    from quorate.errors import UsageError as UsageError
+    from quorate.heldout import weigh_features as weigh_features
+    from quorate.labels import Codebook as Codebook
+    from quorate.labels import Labels as Labels
+    from quorate.models import EBCC as EBCC
+    from quorate.models import GLAD as GLAD
+    from quorate.models import IBCC as IBCC
+    from quorate.models import IWMV as IWMV
+    from quorate.models import KOS as KOS
+    from quorate.models import M3V as M3V
+    from quorate.models import MACE as MACE
+    from quorate.models import Auto as Auto
+    from quorate.models import DawidSkene as DawidSkene
+    from quorate.models import EigenRatio as EigenRatio
+    from quorate.models import GhoshSVD as GhoshSVD
+    from quorate.models import Majority as Majority
+    from quorate.models import NaiveBayes as NaiveBayes
+    from quorate.models import OneCoin as OneCoin
+    from quorate.models import Ordered as Ordered
+    from quorate.models import RankOne as RankOne
+    from quorate.models import Spectral as Spectral
+    from quorate.models import SpectralEM as SpectralEM
+    from quorate.models import methods as methods
+    from quorate.multilabel import Multilabel as Multilabel
+    from quorate.online import Online as Online
+    from quorate.result import Result as Result
+    from quorate.result import load as load
+    from quorate.simulation.crowd import Crowd as Crowd
+    from quorate.simulation.drawing import simulate as simulate
+    from quorate.trust.correlated import Independence as Independence
+    from quorate.trust.correlated import independence as independence
+    from quorate.trust.explanation import Explanation as Explanation
+    from quorate.votes import Votes as Votes
+    from quorate.votes import read_votes as read_votes
 
 __version__ = "0.1.0"
 
-# Where each name lives; imported when first used, so that `import quorate` costs nothing.
-_HOMES = {
-    "Assignment": "quorate.assign",
-    "aggregate": "quorate.aggregation",
-    "Codebook": "quorate.labels",
-    "Comparison": "quorate.compare",
-    "Crowd": "quorate.simulate",
-    "DataError": "quorate.errors",
-    "DawidSkene": "quorate.models",
-    "Diagnosis": "quorate.diagnose",
-    "EigenRatio": "quorate.models",
-    "GhoshSVD": "quorate.models",
-    "GLAD": "quorate.models",
-    "IBCC": "quorate.models",
-    "Independence": "quorate.correlated",
-    "KOS": "quorate.models",
-    "Labels": "quorate.labels",
-    "LargeResult": "quorate.large",
-    "MACE": "quorate.models",
-    "Auto": "quorate.models",
-    "Majority": "quorate.models",
-    "M3V": "quorate.models",
-    "Multilabel": "quorate.multilabel",
-    "NaiveBayes": "quorate.models",
-    "OneCoin": "quorate.models",
-    "Online": "quorate.online",
-    "Ordered": "quorate.models",
-    "QuorateError": "quorate.errors",
-    "RankOne": "quorate.models",
-    "Result": "quorate.result",
-    "SpectralEM": "quorate.models",
-    "UsageError": "quorate.errors",
-    "IWMV": "quorate.models",
-    "compare": "quorate.compare",
-    "diagnose": "quorate.diagnose",
-    "fit": "quorate.aggregation",
-    "independence": "quorate.trust.correlated",
-    "load": "quorate.result",
-    "methods": "quorate.models",
-    "next_tasks": "quorate.assign",
-    "read_votes": "quorate.votes",
-    "simulate": "quorate.simulation",
-    "weigh_features": "quorate.heldout",
+# Where public names live. A module is imported when one of its names is first used, so that
+# `import quorate` costs nothing.
+_NAMES = {
+    "quorate.aggregation": ("aggregate", "fit"),
+    "quorate.assignment": ("Assignment", "assign"),
+    "quorate.comparison": ("Comparison", "compare"),
+    "quorate.diagnosis.diagnosis": ("Diagnosis", "diagnose"),
+    "quorate.engines.disk": ("Disk",),
+    "quorate.engines.ray": ("Ray",),
+    "quorate.engines.threads": ("Threads",),
+    "quorate.errors": ("DataError", "QuorateError", "UsageError"),
+    "quorate.heldout": ("weigh_features",),
+    "quorate.labels": ("Codebook", "Labels"),
+    "quorate.models": (
+        "EBCC",
+        "Auto",
+        "DawidSkene",
+        "EigenRatio",
+        "GhoshSVD",
+        "GLAD",
+        "IBCC",
+        "KOS",
+        "MACE",
+        "Majority",
+        "M3V",
+        "NaiveBayes",
+        "OneCoin",
+        "Ordered",
+        "RankOne",
+        "IWMV",
+        "Spectral",
+        "SpectralEM",
+        "methods",
+    ),
+    "quorate.multilabel": ("Multilabel",),
+    "quorate.online": ("Online",),
+    "quorate.result": ("Result", "load"),
+    "quorate.simulation.crowd": ("Crowd",),
+    "quorate.simulation.drawing": ("simulate",),
+    "quorate.trust.correlated": ("Independence", "independence"),
+    "quorate.trust.explanation": ("Explanation",),
+    "quorate.votes": ("Votes", "read_votes"),
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = [
-    "GLAD",
-    "IBCC",
-    "IWMV",
-    "KOS",
-    "M3V",
-    "MACE",
-    "Assignment",
-    "Auto",
-    "Codebook",
-    "Comparison",
-    "Crowd",
-    "DataError",
-    "DawidSkene",
-    "Diagnosis",
-    "EigenRatio",
-    "GhoshSVD",
-    "Independence",
-    "Labels",
-    "LargeResult",
-    "Majority",
-    "Multilabel",
-    "NaiveBayes",
-    "OneCoin",
-    "Online",
-    "Ordered",
-    "QuorateError",
-    "RankOne",
-    "Result",
-    "SpectralEM",
-    "UsageError",
-    "__version__",
-    "aggregate",
-    "compare",
-    "diagnose",
-    "fit",
-    "independence",
-    "load",
-    "methods",
-    "next_tasks",
-    "read_votes",
-    "simulate",
-    "weigh_features",
-]
+__all__ = ["__version__", *_HOMES]
 
 
-class _Package(ModuleType):
-    """Imports each public name when it is first used. A function and the module it lives in may
-    share a name (`fit` in `fit.py`): on the package, the name is the function's."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module 'quorate' has no attribute {name!r}")
-        value = getattr(import_module(_HOMES[name]), name)
-        super().__setattr__(name, value)
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return __all__
+def __getattr__(name: str) -> Any:
+    """A public name, from where it lives; or a model that was added to `quorate.models`."""
+    home = _HOMES.get(name)
+    if home is None and name[:1].isupper():
+        models = import_module("quorate.models").MODELS
+        if name in models:
+            return models[name]
+    if home is None:
+        raise AttributeError(f"module 'quorate' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted(__all__)

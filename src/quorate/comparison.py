@@ -1,19 +1,27 @@
-"""Several methods on the same votes: against known answers, against hidden votes, side by side.
+"""Several methods on the same votes: against known answers, held-out votes, and each other.
 
-Without known answers the honest score is prediction: some votes are hidden, the method is fitted
-to the others, and asked how likely each hidden vote was. Every method is asked through its beliefs
-in the tasks' truths, by one and the same predictor: the workers' confusion matrices are counted
-under those beliefs and drawn towards the crowd's, and ``p(vote) = sum over truths of belief[task,
-truth] * confusion[worker, truth, vote]``. So the plain vote has a score too, and a method gains
-nothing by a matrix that rules out what it has not seen.
+Without known answers the honest score is prediction: some votes are held out, the method is fitted
+to the others, and asked how likely each held-out vote was. Every method is asked through its
+posterior, by one and the same predictor: the workers' confusion matrices are counted under the
+posterior and drawn towards the crowd's, and ``p(vote) = sum over truths of posterior[task, truth] *
+confusion[worker, truth, vote]``. So the plain vote has a score too, and a method gains nothing by a
+matrix that rules out what it has not seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from threading import Event
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
@@ -21,19 +29,33 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from quorate import metrics
-from quorate.engines.threads import Threads
+from quorate.aggregation import Method
+from quorate.arguments import refuse_unknown
+from quorate.by_name import in_codes
+from quorate.engines.engine import Engine
+from quorate.engines.threads import Threads, cores
 from quorate.errors import DataError, QuorateError, UsageError, require_number
-from quorate.fitting import fit
+from quorate.fitting import Fit, Request, fit_labels, run
 from quorate.kernels import Codes, Floats, Rows
-from quorate.labels import Labels
-from quorate.model import AnyModel as Model
-from quorate.models import METHODS, Majority, make, method_named
+from quorate.labels import Codebook, Labels
+from quorate.model import AnyModel
+from quorate.models import METHODS, Majority, method_name, named
 from quorate.models.dirichlet import shrunk_to_crowd
-from quorate.votes import Answers, Kind, Votes, find, read_gold, read_votes
+from quorate.votes import (
+    Kind,
+    KnownAnswers,
+    MemoryBlocks,
+    Reading,
+    Votes,
+    find,
+    read_answers,
+    read_votes,
+)
+from quorate.votes.store import Progress
 
 TICK = 0.5  # seconds between calls of `progress`
 
-Progress = Callable[[int, int, str], None]
+Methods = Iterable[Method] | Mapping[str, Method]
 Reliability = list[dict[str, float]]
 
 
@@ -44,9 +66,9 @@ class Score:
     `error` is the share of wrong answers where they are known (ties shared), with its 95 %
     bootstrap interval over tasks, and `p_value` that of the exact McNemar test against the majority
     vote; `calibration` is how far confidences are from the share of right answers. `predictive` is
-    the mean log-likelihood of the hidden votes, and `gain` how much more that is than the majority
-    vote's, with its 95 % interval. A method that does not apply to these votes says why in
-    `reason`.
+    the mean log-likelihood of the held-out votes, and `gain` how much more that is than the
+    majority vote's, with its 95 % interval. Of a method that does not apply to these votes `reason`
+    says why.
     """
 
     method: str
@@ -65,17 +87,20 @@ class Score:
     reason: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """`scores` in the order of the methods; ``agreement[i, j]`` is the share of the tasks that the
-    i-th and the j-th of the methods that apply (`compared`) give the same answer; `reliability`,
-    where answers are known, how often each method is right by how sure it is."""
+    """Scores of methods on the same votes, in the order of the methods.
+
+    ``agreement[i, j]`` is the share of the tasks that the i-th and the j-th of the methods that
+    apply (`compared`) give the same answer; `reliability`, where answers are known, how often each
+    method is right by its confidence.
+    """
 
     scores: tuple[Score, ...]
     agreement: Floats
     tasks: int
     gold_tasks: int
-    hidden_votes: int
+    held_out_votes: int
     kind: Kind = Kind()
     notes: tuple[str, ...] = ()
     reliability: Mapping[str, Reliability] = field(default_factory=dict)
@@ -91,6 +116,7 @@ class Comparison:
 
     @property
     def table_frame(self) -> pl.DataFrame:
+        """The same as a polars frame."""
         numbers = dict.fromkeys(Score.__dataclass_fields__, pl.Float64())
         schema = numbers | {
             "method": pl.String(),
@@ -100,12 +126,26 @@ class Comparison:
         }
         return pl.DataFrame([asdict(score) for score in self.scores], schema=schema)
 
+    def __repr__(self) -> str:
+        measured = [f"{self.tasks:,} tasks"]
+        if self.gold_tasks:
+            measured.append(f"{self.gold_tasks:,} known answers")
+        if self.held_out_votes:
+            measured.append(f"{self.held_out_votes:,} held-out votes")
+        columns = [name for name in SHOWN if self._measures(name)]
+        cells = [["method", *columns], *([s.method, *_cells(s, columns)] for s in self.scores)]
+        head = f"Comparison of {len(self.scores)} methods on {', '.join(measured)}"
+        return "\n".join([head, *_aligned(cells), *(f"  note: {note}" for note in self.notes)])
+
+    def _measures(self, name: str) -> bool:
+        return any(getattr(score, name) is not None for score in self.scores)
+
     def as_dict(self) -> dict[str, Any]:
         """What `quorate compare --json` prints."""
         return {
             "tasks": self.tasks,
             "gold_tasks": self.gold_tasks,
-            "hidden_votes": self.hidden_votes,
+            "held_out_votes": self.held_out_votes,
             "scores": [asdict(score) for score in self.scores],
             "compared": self.compared,
             "agreement": self.agreement.tolist(),
@@ -114,51 +154,74 @@ class Comparison:
         }
 
 
+# What the short text of a comparison shows of each method, and how.
+SHOWN = {"error": ".1%", "calibration": ".3f", "gain": "+.4f", "seconds": ".2f"}
+
+
+def _cells(score: Score, columns: Sequence[str]) -> list[str]:
+    """A method's scores as text; if it does not apply, the reason alone."""
+    if score.reason is not None:
+        return [score.reason]
+    values = ((name, getattr(score, name)) for name in columns)
+    return ["" if value is None else format(value, SHOWN[name]) for name, value in values]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: the first column to the left, numbers to the right."""
+    first = max(len(row[0]) for row in rows)
+    numbers = [row[1:] for row in rows if len(row) == len(rows[0])]
+    width = [max(map(len, column)) for column in zip(*numbers, strict=True)]
+    return [
+        "  ".join(["", row[0].ljust(first), *map(str.rjust, row[1:], width or [0])]) for row in rows
+    ]
+
+
 def compare(
     votes: Any,
-    methods: Sequence[str] | Mapping[str, Model] | None = None,
+    methods: Methods | None = None,
     *,
     gold: Any = None,
-    hidden: float = 0.1,
+    held_out: float = 0.1,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
-    **reading: Any,
+    **reading: Unpack[Reading],
 ) -> Comparison:
     """Run methods on the same votes and score them.
 
-    `methods` are names (by default all), or models by the names they shall have, to compare
-    settings. `gold` holds known answers, to score by, not to learn from. `hidden` is the share of
-    the votes that is hidden to be predicted, at most one of a task with at least two. `seed` is
-    for which these are, and for the bootstrap. Methods run side by side on `threads` threads, and
-    `progress` is called with how many are done, of how many, and the names of the others. `votes`
-    and the options of reading them, such as `task_column`, are as for `aggregate`.
+    `methods` (by default all there are) are names, models with their options, or functions from
+    `Labels` to a posterior ``[task, class]``; a mapping gives each the name that it shall have.
+    `gold` holds known answers, to score by, not to learn from. `held_out` is the share of the votes
+    that is held out to be predicted, at most one of a task with at least two. `seed` is for which
+    these are, and for the bootstrap. Methods run side by side on `threads` threads, and `progress`
+    is told how many are done. `votes` and the options of reading them, such as `task_column`, are
+    as for `aggregate`.
 
     Examples:
-        >>> from quorate import DawidSkene, Majority
+        >>> from quorate import DawidSkene
         >>> votes = [(t, w, "yes" if t % 3 or w == 2 else "no") for t in range(9) for w in range(4)]
-        >>> found = compare(votes, {"vote": Majority(), "smoothed": DawidSkene(smoothing=0.1)})
+        >>> found = compare(votes, {"vote": "majority", "smoothed": DawidSkene(smoothing=0.1)})
         >>> found.compared, found.agreement[0, 1]
         (['vote', 'smoothed'], np.float64(1.0))
     """
+    refuse_unknown("compare", reading, (*Reading.__annotations__, *OPTIONS))
     require_number("seed", seed, at_least=0)
-    if not 0 <= hidden < 1:
-        raise UsageError(f"hidden is a share of the votes from 0 to below 1, not {hidden}.")
-    makers = _makers(methods)
+    if not 0 <= held_out < 1:
+        raise UsageError(f"held_out is a share of the votes from 0 to below 1, not {held_out}.")
+    candidates = _candidates(list(METHODS) if methods is None else methods)
     read = read_votes(votes, **reading)
-    answers = None if gold is None else read_gold(gold, reading)
-    notes: list[str] = []
-    judge = _judge(read, answers, hidden, seed, notes)
-    outcomes = _run(makers, judge, threads, progress)
+    answers = None if gold is None else read_answers(gold, reading)
+    judge, notes = _judge(read, answers, held_out, seed)
+    outcomes = _run(candidates, judge, threads, progress)
     given = [outcome.answers for outcome in outcomes if outcome.answers is not None]
     return Comparison(
         scores=tuple(outcome.score for outcome in outcomes),
         agreement=np.array([[float((a == b).mean()) for b in given] for a in given]),
-        tasks=read.labels.n_tasks,
-        gold_tasks=0 if judge.known is None else len(judge.known),
-        hidden_votes=0 if judge.hidden is None else len(judge.hidden.task),
+        tasks=read.blocks.n_tasks,
+        gold_tasks=0 if judge.gold is None else len(judge.gold.task),
+        held_out_votes=0 if judge.held_out is None else len(judge.held_out.task),
         kind=read.kind,
-        notes=tuple(notes),
+        notes=(*read.notes, *notes, *(note for outcome in outcomes for note in outcome.notes)),
         reliability={
             outcome.score.method: outcome.reliability
             for outcome in outcomes
@@ -167,20 +230,35 @@ def compare(
     )
 
 
-Maker = tuple[str, Callable[[], Model]]
+OPTIONS = ("methods", "gold", "held_out", "seed", "threads", "progress")
 
 
-def _makers(methods: Sequence[str] | Mapping[str, Model] | None) -> list[Maker]:
-    """How each method is made: when its turn comes, so that one that cannot be says so."""
+class Candidate(NamedTuple):
+    """A method under the name that it has in the comparison; `foreign` if it is the caller's own
+    function, whose faults are not ours."""
+
+    name: str
+    model: AnyModel
+    foreign: bool
+
+
+def _candidates(methods: Methods) -> list[Candidate]:
+    """The methods with names that tell them apart: their own, unless the caller gives others."""
     if isinstance(methods, Mapping):
-        return [(name, lambda model=model: model) for name, model in methods.items()]  # type: ignore[misc]
-    names = list(dict.fromkeys(METHODS if methods is None else methods))
-    for name in names:
-        method_named(name)
-    return [(name, lambda name=name: make(name)) for name in names]  # type: ignore[misc]
+        return [Candidate(name, named(m), callable(m)) for name, m in methods.items()]
+    several = isinstance(methods, Iterable) and not isinstance(methods, str)
+    each: Any = methods if several else [methods]
+    candidates, times = [], Counter[str]()
+    for method in dict.fromkeys(each):
+        model = named(method)
+        name = method if isinstance(method, str) else method_name(model)
+        times[name] += 1
+        name = f"{name} ({times[name]})" if times[name] > 1 else name
+        candidates.append(Candidate(name, model, callable(method)))
+    return candidates
 
 
-class Hidden(NamedTuple):
+class HeldOut(NamedTuple):
     """The votes to predict: of which task, by whom, and what; and the labels that are left."""
 
     task: NDArray[np.int64]
@@ -189,46 +267,75 @@ class Hidden(NamedTuple):
     left: Labels
 
 
+class Gold(NamedTuple):
+    """The tasks whose truth is known, and the truth; one that nobody voted for is beyond the
+    classes, where no answer finds it."""
+
+    task: NDArray[np.int64]
+    truth: NDArray[np.int64]
+
+
 class Outcome(NamedTuple):
+    """What is found of one method."""
+
     score: Score
-    answers: Codes | None
+    answers: Codes | None = None
     reliability: Reliability | None = None
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """What methods are measured by: tasks whose truth is known, hidden votes, and the majority."""
+    """What methods are measured by: tasks whose truth is known, held-out votes, and the majority
+    vote on either. `stopped` is set when nobody waits for the scores any more."""
 
     labels: Labels
+    codebook: Codebook
     seed: int
-    known: NDArray[np.int64] | None
-    truth: NDArray[np.int64] | None
+    gold: Gold | None
     majority_right: Floats | None
-    hidden: Hidden | None
+    held_out: HeldOut | None
     majority_likelihood: Floats | None
+    stopped: Event = field(default_factory=Event)
 
-    def outcome(self, name: str, make: Callable[[], Model], engine: Threads) -> Outcome:
+    def outcome(self, candidate: Candidate, n_threads: int) -> Outcome:
         """The method's scores; when it does not apply, the reason."""
+        engine = Threads(n_threads)
         try:
-            result = fit(make(), self.labels, engine=engine)
+            model, notes = in_codes(candidate.model, self.codebook)
+            found = self._fit(model, self.labels, engine)
             score = Score(
-                name,
-                iterations=result.iterations,
-                converged=result.converged,
-                seconds=result.seconds,
+                candidate.name,
+                iterations=found.iterations,
+                converged=found.converged,
+                seconds=found.seconds,
             )
-            score = self._by_truth(score, result.posterior)
-            reliability = self._reliability(result.posterior)
-            answers = result.answers
-            del result
-            return Outcome(self._by_hidden_votes(score, make, engine), answers, reliability)
+            score = self._by_truth(score, found.posterior)
+            reliability = self._reliability(found.posterior)
+            answers = found.answers
+            del found
+            score = self._by_held_out_votes(score, model, engine)
+            return Outcome(score, answers, reliability, notes)
         except QuorateError as error:
-            return Outcome(Score(name, reason=str(error)), None)
+            return Outcome(Score(candidate.name, reason=str(error)))
+        except Exception as error:
+            if not candidate.foreign:
+                raise
+            return Outcome(Score(candidate.name, reason=_fault(candidate.name, error)))
+        finally:
+            engine.close()
+
+    def _fit(self, model: AnyModel, labels: Labels, engine: Engine) -> Fit:
+        return run(model, MemoryBlocks(labels), Request(engine, self._go_on))
+
+    def _go_on(self, what: str, done: float, total: float | None, how: str = "") -> None:
+        if self.stopped.is_set():
+            raise CancelledError
 
     def _by_truth(self, score: Score, posterior: Floats) -> Score:
-        if self.known is None or self.truth is None or self.majority_right is None:
+        if self.gold is None or self.majority_right is None:
             return score
-        right = metrics.right_shares(posterior[self.known], self.truth)
+        right = metrics.right_shares(posterior[self.gold.task], self.gold.truth)
         low, high = metrics.mean_interval(1 - right, self.seed)
         return replace(
             score,
@@ -236,19 +343,19 @@ class Judge:
             error_low=low,
             error_high=high,
             p_value=mcnemar(right, self.majority_right),
-            calibration=metrics.calibration_error(posterior[self.known], self.truth),
+            calibration=metrics.calibration_error(posterior[self.gold.task], self.gold.truth),
         )
 
     def _reliability(self, posterior: Floats) -> Reliability | None:
-        if self.known is None or self.truth is None:
+        if self.gold is None:
             return None
-        return metrics.reliability(posterior[self.known], self.truth)
+        return metrics.reliability(posterior[self.gold.task], self.gold.truth)
 
-    def _by_hidden_votes(self, score: Score, make: Callable[[], Model], engine: Threads) -> Score:
-        if self.hidden is None or self.majority_likelihood is None:
+    def _by_held_out_votes(self, score: Score, model: AnyModel, engine: Threads) -> Score:
+        if self.held_out is None or self.majority_likelihood is None:
             return score
-        posterior = fit(make(), self.hidden.left, engine=engine).posterior
-        likelihood = log_likelihood(self.hidden, posterior, engine)
+        posterior = self._fit(model, self.held_out.left, engine).posterior
+        likelihood = log_likelihood(self.held_out, posterior, engine)
         gain = likelihood - self.majority_likelihood
         half = 1.959964 * float(gain.std()) / len(gain) ** 0.5
         mean = float(gain.mean())
@@ -261,28 +368,37 @@ class Judge:
         )
 
 
-def _judge(read: Votes, gold: Answers | None, share: float, seed: int, notes: list[str]) -> Judge:
+def _fault(name: str, error: Exception) -> str:
+    """What went wrong in a function of the caller's, in one sentence."""
+    said = " ".join(str(error).split()).rstrip(".")
+    return f"{name} failed with {type(error).__name__}{f': {said}' if said else ''}."
+
+
+def _judge(
+    read: Votes, answers: KnownAnswers | None, share: float, seed: int
+) -> tuple[Judge, list[str]]:
+    """What the methods are measured by; and notes."""
     labels, engine = read.labels, Threads(1)
-    known = truth = right = likelihood = None
-    if gold is not None:
-        known, truth = _truth(read, gold, notes)
-        right = metrics.right_shares(fit(Majority(), labels, engine=engine).posterior[known], truth)
-    hidden = hide(labels, share, seed) if share else None
-    if hidden is None and share:
-        notes.append("No vote could be hidden: no task has two.")
-    if hidden is not None:
-        majority = fit(Majority(), hidden.left, engine=engine)
-        likelihood = log_likelihood(hidden, majority.posterior, engine)
-    return Judge(labels, seed, known, truth, right, hidden, likelihood)
+    notes: list[str] = []
+    gold = right = likelihood = None
+    if answers is not None:
+        gold, notes = _gold(read, answers)
+        posterior = fit_labels(Majority(), labels, engine).posterior
+        right = metrics.right_shares(posterior[gold.task], gold.truth)
+    held_out = hold_out(labels, share, seed) if share else None
+    if held_out is None and share:
+        notes = [*notes, "No vote could be held out: no task has two."]
+    if held_out is not None:
+        majority = fit_labels(Majority(), held_out.left, engine)
+        likelihood = log_likelihood(held_out, majority.posterior, engine)
+    engine.close()
+    return Judge(labels, read.codebook, seed, gold, right, held_out, likelihood), notes
 
 
-def _truth(
-    read: Votes, answers: Answers, notes: list[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The tasks whose truth is known, and the truth; one that nobody voted for is beyond the
-    classes, where no answer finds it."""
+def _gold(read: Votes, answers: KnownAnswers) -> tuple[Gold, list[str]]:
+    """The known answers in codes; and notes on those that are of no use."""
     task = find(answers.tasks, read.codebook.tasks)
-    voted = task.is_not_null()
+    voted, notes = task.is_not_null(), []
     if not voted.any():
         raise DataError("No task of the gold answers has votes: check that the tasks' names agree.")
     if not voted.all():
@@ -290,59 +406,63 @@ def _truth(
     label = find(answers.labels, read.codebook.classes).filter(voted)
     if label.null_count():
         notes.append(f"{label.null_count()} gold answers name a class that nobody voted for.")
-    n_classes = read.labels.n_classes
-    return (
+    gold = Gold(
         task.filter(voted).to_numpy().astype(np.int64),
-        label.fill_null(n_classes).to_numpy().astype(np.int64),
+        label.fill_null(len(read.codebook.classes)).to_numpy().astype(np.int64),
     )
+    return gold, notes
 
 
 def _run(
-    makers: list[Maker], judge: Judge, threads: int | None, progress: Progress | None
+    candidates: list[Candidate], judge: Judge, threads: int | None, progress: Progress | None
 ) -> list[Outcome]:
     """Every method on a thread of its own; threads to spare sweep its blocks."""
-    n_threads = threads or Threads().n_threads
-    engines = [Threads(max(1, n_threads // max(len(makers), 1))) for _ in makers]
+    n_threads = cores() if threads is None else threads
+    require_number("threads", n_threads, at_least=1)
+    of_each = max(1, n_threads // max(len(candidates), 1))
     with ThreadPoolExecutor(n_threads) as pool:
-        futures = {
-            pool.submit(judge.outcome, name, make_it, engine): name
-            for (name, make_it), engine in zip(makers, engines, strict=True)
-        }
+        futures = {pool.submit(judge.outcome, one, of_each): one.name for one in candidates}
         try:
-            waiting = set(futures)
-            while waiting:
-                done, waiting = wait(waiting, timeout=TICK, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                if progress:
-                    left = ", ".join(futures[f] for f in futures if f in waiting)
-                    progress(len(futures) - len(waiting), len(futures), left)
+            _wait(futures, progress)
         except BaseException:
-            pool.shutdown(cancel_futures=True)
+            judge.stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
-        return [future.result() for future in futures]
+    return [future.result() for future in futures]
 
 
-def hide(labels: Labels, share: float, seed: int) -> Hidden | None:
+def _wait(futures: Mapping[Future[Outcome], str], progress: Progress | None) -> None:
+    """Until all methods are done, or one of them fails."""
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=TICK, return_when=FIRST_COMPLETED)
+        for future in done:
+            future.result()
+        if progress:
+            left = ", ".join(futures[future] for future in futures if future in waiting)
+            progress("comparing methods", len(futures) - len(waiting), len(futures), left)
+
+
+def hold_out(labels: Labels, share: float, seed: int) -> HeldOut | None:
     """A share of the votes, at most one of a task with at least two; None if there is no such task.
 
     Examples:
         >>> labels = Labels.from_codes([0, 0, 1, 2, 2], [0, 1, 0, 0, 1], [0, 0, 1, 1, 1])
-        >>> hidden = hide(labels, 0.4, seed=0)
-        >>> hidden.task, hidden.left.n_labels
+        >>> held_out = hold_out(labels, 0.4, seed=0)
+        >>> held_out.task, held_out.left.n_labels
         (array([0, 2]), 3)
     """
     count = np.diff(labels.indptr)
     several = np.flatnonzero(count > 1)
-    n_hidden = min(max(round(share * labels.n_labels), 1), len(several))
-    if not n_hidden:
+    n_held_out = min(max(round(share * labels.n_labels), 1), len(several))
+    if not n_held_out:
         return None
     random = np.random.default_rng(seed)
-    task = np.sort(random.choice(several, n_hidden, replace=False))
-    at = labels.indptr[task] + (random.random(n_hidden) * count[task]).astype(np.int64)
+    task = np.sort(random.choice(several, n_held_out, replace=False))
+    at = labels.indptr[task] + (random.random(n_held_out) * count[task]).astype(np.int64)
     left = np.ones(labels.n_labels, dtype=bool)
     left[at] = False
-    return Hidden(task, labels.worker[at], labels.label[at], labels.only(left))
+    return HeldOut(task, labels.worker[at], labels.label[at], labels.only(left))
 
 
 class Counts(NamedTuple):
@@ -351,19 +471,18 @@ class Counts(NamedTuple):
     table: Floats | Rows
 
 
-def log_likelihood(hidden: Hidden, posterior: Floats, engine: Threads) -> Floats:
-    """The logarithm of each hidden vote's probability under these beliefs."""
-    left = hidden.left
+def log_likelihood(held_out: HeldOut, posterior: Floats, engine: Engine) -> Floats:
+    """The logarithm of each held-out vote's probability under this posterior."""
+    left = held_out.left
 
     def count(block: Labels, params: Any, state: Any) -> tuple[None, Counts]:
         tasks = slice(block.first_task, block.first_task + block.n_tasks)
         return None, Counts(block.pairs.scatter(posterior[tasks]))
 
-    blocks = list(left.blocks())
-    counts = engine.sweep(count, blocks, None, [None] * len(blocks)).table
+    counts = engine.over(MemoryBlocks(left)).sweep(count, None).table
     table = shrunk_to_crowd(counts)
-    likely = table[hidden.worker * left.n_classes + hidden.label]
-    probability: Floats = (posterior[hidden.task] * likely).sum(axis=1)
+    likely = table[held_out.worker * left.n_classes + held_out.label]
+    probability: Floats = (posterior[held_out.task] * likely).sum(axis=1)
     return np.log(np.maximum(probability, 1e-300))
 
 

@@ -2,80 +2,110 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate import metrics
-from quorate.fitting import fit
+from quorate.aggregation import fit
 from quorate.kernels import Floats
-from quorate.labels import Codebook
+from quorate.labels import Codebook, Labels
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 from quorate.simulation import simulate
-from quorate.votes import Outputs
+from quorate.votes import Votes
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.console import Console
 
 CLASSES = ("bird", "cat", "dog")
-LABELS_PER_TASK = 5
+VOTES_PER_TASK = 5
 SHOWN = ("auto", "majority", "dawid-skene", "fast-dawid-skene", "hybrid", "one-coin", "spectral")
+JUDGE = "dawid-skene"  # the method whose workers are shown
 
 
-def run(n_tasks: int, seed: int, output: str | None, console: Console) -> None:
-    import polars as pl
-    from rich.table import Table
-
+def simulated(n_tasks: int = 1000, seed: int = 0) -> dict[str, Any]:
+    """The `votes` of a crowd, and what methods have `found` in them."""
     names, confusion = _crowd()
-    crowd = simulate(confusion, n_tasks, LABELS_PER_TASK, seed=seed)
-    codebook = Codebook(
+    crowd = simulate(confusion, n_tasks, VOTES_PER_TASK, seed=seed)
+    votes = Votes.of(crowd.labels, _codebook(names, n_tasks))
+    results = {method: fit(make(method), votes) for method in SHOWN}
+    methods = [
+        {
+            "method": method,
+            "error": metrics.error(result.posterior, crowd.truth),
+            "iterations": result.iterations,
+        }
+        for method, result in results.items()
+    ]
+    truth = confusion.trace(axis1=1, axis2=2) / len(CLASSES)
+    workers = [
+        row | {"in_truth": float(accuracy)}
+        for row, accuracy in zip(results[JUDGE].workers_frame.to_dicts(), truth, strict=True)
+    ]
+    found = {"tasks": n_tasks, "methods": methods, "workers": workers, "judge": JUDGE}
+    return {"votes": _table(crowd.labels, votes.codebook), "found": found}
+
+
+def show(found: Mapping[str, Any], console: Console) -> None:
+    """Print the crowd, the methods' errors, and the workers as one method sees them."""
+    from quorate.report.screen import Column, table
+
+    console.print(
+        f"{found['tasks']:,} photos of birds, cats and dogs with {VOTES_PER_TASK} votes on each:"
+        " from 5 experts, 8 guessers, and one worker who takes birds for cats, cats for dogs and"
+        " dogs for birds.\n"
+    )
+    methods = [
+        {
+            "method": row["method"],
+            "wrong labels": f"{row['error']:.1%}",
+            "iterations": str(row["iterations"]),
+        }
+        for row in found["methods"]
+    ]
+    columns = [Column("method", "name"), Column("wrong labels"), Column("iterations")]
+    console.print(table(columns, methods, console.width))
+    workers = [
+        {
+            "worker": row["worker"],
+            "labels": str(row["labels"]),
+            "accuracy": f"{row['accuracy']:.2f}",
+            "95 % interval": f"{row['low']:.2f} to {row['high']:.2f}",
+            "in truth": f"{row['in_truth']:.2f}",
+        }
+        for row in found["workers"]
+    ]
+    columns = [Column("worker", "name"), *map(Column, list(workers[0])[1:])]
+    title = f"The workers, as {found['judge']} sees them"
+    console.print()
+    console.print(table(columns, workers, console.width, title=title))
+
+
+def _codebook(names: list[str], n_tasks: int) -> Codebook:
+    import polars as pl
+
+    return Codebook(
         pl.Series("task", [f"photo-{i + 1}" for i in range(n_tasks)]),
         pl.Series("worker", names),
         pl.Series("label", CLASSES),
     )
-    console.print(
-        f"{n_tasks:,} photos of birds, cats and dogs with {LABELS_PER_TASK} votes on each: from 5"
-        " experts, 8 guessers, and one worker who takes birds for cats, cats for dogs and dogs for"
-        " birds.\n"
-    )
-    errors = Table(box=None, pad_edge=False)
-    for column in ("method", "wrong labels", "iterations"):
-        errors.add_column(column, justify="left" if column == "method" else "right")
-    for method in SHOWN:
-        result = fit(make(method), crowd.labels, codebook=codebook)
-        error = metrics.error(result.posterior, crowd.truth)
-        errors.add_row(method, f"{error:.1%}", str(result.iterations))
-    console.print(errors)
 
-    result = fit(make("dawid-skene"), crowd.labels, codebook=codebook)
-    workers = Table(title="\nThe workers, as dawid-skene sees them", title_justify="left", box=None)
-    for column in ("worker", "labels", "accuracy", "95 % interval", "in truth"):
-        workers.add_column(column, justify="left" if column == "worker" else "right")
-    truth = confusion.trace(axis1=1, axis2=2) / len(CLASSES)
-    for row, accuracy in zip(result.workers_frame.to_dicts(), truth, strict=True):
-        workers.add_row(
-            row["worker"],
-            str(row["labels"]),
-            f"{row['accuracy']:.2f}",
-            f"{row['low']:.2f} to {row['high']:.2f}",
-            f"{accuracy:.2f}",
-        )
-    console.print(workers)
-    if output is not None:
-        labels = crowd.labels
-        task = np.repeat(np.arange(labels.n_tasks), np.diff(labels.indptr))
-        votes = pl.DataFrame(
-            [
-                codebook.tasks.gather(task),
-                codebook.workers.gather(labels.worker),
-                codebook.classes.gather(labels.label),
-            ]
-        )
-        with Outputs() as outputs:
-            outputs.table(votes, output)
-        console.print()
-        console.print(f"The votes are in {output}: try `quorate aggregate {output}`.", markup=False)
+
+def _table(labels: Labels, names: Codebook) -> pl.DataFrame:
+    """A row for each vote, by names."""
+    import polars as pl
+
+    task = np.repeat(np.arange(labels.n_tasks), np.diff(labels.indptr))
+    return pl.DataFrame(
+        [
+            names.tasks.gather(task),
+            names.workers.gather(labels.worker),
+            names.classes.gather(labels.label),
+        ]
+    )
 
 
 def _crowd() -> tuple[list[str], Floats]:

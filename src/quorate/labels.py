@@ -25,7 +25,7 @@ BLOCK_SIZE, LEAST_BLOCK, FEW_BLOCKS = 600_000, 150_000, 16
 LARGEST_CODE = np.iinfo(np.int32).max
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Labels:
     """Task ``t`` has labels ``indptr[t]`` to ``indptr[t + 1]``: ``worker[i]`` said ``label[i]``.
 
@@ -107,6 +107,18 @@ class Labels:
     @property
     def n_features(self) -> int:
         return 0 if self.features is None else int(self.features.shape[1])
+
+    def __repr__(self) -> str:
+        known = 0 if self.gold is None else int((self.gold >= 0).sum())
+        more = [
+            *([f"{known:,} known answers"] if known else []),
+            *([f"{self.n_features:,} features"] if self.n_features else []),
+            *(["weights"] if self.weight is not None else []),
+        ]
+        return (
+            f"Labels({self.n_labels:,} labels of {self.n_tasks:,} tasks by {self.n_workers:,}"
+            f" workers in {self.n_classes:,} classes{''.join(f', {part}' for part in more)})"
+        )
 
     def __getitem__(self, tasks: slice) -> Labels:
         start, stop, step = tasks.indices(self.n_tasks)
@@ -369,7 +381,7 @@ def _size(codes: Codes, declared: int | None) -> int:
     return declared if declared is not None else int(codes.max(initial=-1)) + 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Codebook:
     """The names of the codes, each series in code order and of the type it came in."""
 
@@ -377,6 +389,15 @@ class Codebook:
     workers: pl.Series
     classes: pl.Series
     features: pl.Series | None = None
+
+    def __repr__(self) -> str:
+        classes = ", ".join(repr(name) for name in self.classes.head(5))
+        more = ", ..." if len(self.classes) > 5 else ""
+        features = "" if self.features is None else f", {len(self.features):,} features"
+        return (
+            f"Codebook({len(self.tasks):,} tasks, {len(self.workers):,} workers,"
+            f" {len(self.classes):,} classes ({classes}{more}){features})"
+        )
 
     @classmethod
     def numbered(cls, labels: Labels) -> Codebook:

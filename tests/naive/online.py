@@ -12,7 +12,8 @@ class Online:
         self.model, self.n_classes = model, n_classes
         self.votes: dict[Any, list[tuple[Any, int]]] = {}
         self.believed: dict[Any, list[float]] = {}
-        self.hard = model.harden == "always"
+        self.harden_when = getattr(model, "harden", "never")
+        self.hard = self.harden_when == "always"
 
     def add(self, votes: list[tuple[Any, Any, int]]) -> list[float]:
         before = self.shares()
@@ -23,7 +24,7 @@ class Online:
         self.believed[task] = self.harden(vote)
         posterior = self.e_step(task)
         self.believed[task] = self.harden(posterior)
-        if self.model.harden == "settled" and not self.hard and before is not None:
+        if self.harden_when == "settled" and not self.hard and before is not None:
             moved = sum(abs(a - b) for a, b in zip(before, self.shares() or [], strict=True))
             self.hard = moved < self.model.switch_at
         return posterior

@@ -1,6 +1,6 @@
 """Where the next votes should go."""
 
 from quorate.assignment.forest import Forest
-from quorate.assignment.plan import Assignment, next_tasks
+from quorate.assignment.plan import Assigning, Assignment, assign
 
-__all__ = ["Assignment", "Forest", "next_tasks"]
+__all__ = ["Assigning", "Assignment", "Forest", "assign"]

@@ -19,23 +19,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quorate.engines.threads import Threads
+from quorate.engines.engine import Engine
 from quorate.errors import UsageError
-from quorate.fitting import fit
+from quorate.fitting import Fit, fit_labels
 from quorate.kernels import Codes, Floats, entropy, log_or, normalise
 from quorate.labels import Labels
-from quorate.model import Model
-from quorate.models.em import EMState
-from quorate.models.one_coin import OneCoin, Params, one_coin_confusion
-from quorate.result import Result
+from quorate.model import AnyModel
+from quorate.models.one_coin import one_coin_confusion
 
 BINS = np.linspace(0, 1, 11)
-# A crowd is made up on so many tasks at most.
-MOST_TASKS = 20_000
-# A tree learns from so many tasks at most.
-MOST_SEEN = 20_000
+MOST_TASKS = 20_000  # of a crowd that is made up
+MOST_SEEN = 20_000  # tasks that a tree learns from
 
-# Draws the accuracies of so many workers.
+# Draws the accuracies of a number of workers.
 Skills = Callable[[np.random.Generator, int], Floats]
 
 
@@ -58,11 +54,11 @@ class Forest:
 
     def risks(
         self,
-        result: Result,
+        result: Fit,
         labels: Labels,
         skills: Skills,
         shares: Floats,
-        engine: Threads | None = None,
+        engine: Engine | None = None,
     ) -> Floats:
         """The probability that each task's answer is wrong."""
         try:
@@ -75,7 +71,7 @@ class Forest:
         seen, wrong = [], []
         for _ in range(self.crowds):
             crowd = make_up(_sample(labels, random), skills, shares, random)
-            found = fit(result.model, crowd.labels, engine=engine)
+            found = fit_labels(result.model, crowd.labels, engine)
             seen.append(features(found, crowd.labels))
             wrong.append(chance_wrong(crowd, shares, found.answers))
         chances = np.concatenate(wrong)
@@ -94,7 +90,7 @@ class Forest:
         return risks.round(9)  # trees are added up in whatever order their threads end
 
 
-def features(result: Result, labels: Labels) -> Floats:
+def features(result: Fit, labels: Labels) -> Floats:
     """``[task, feature]``: entropy, number of labels, and the histogram of workers' accuracies."""
     counts = np.diff(labels.indptr)
     accuracy = _accuracies(result)
@@ -107,7 +103,7 @@ def features(result: Result, labels: Labels) -> Floats:
     )
 
 
-def _accuracies(result: Result) -> Floats:
+def _accuracies(result: Fit) -> Floats:
     """What the model believes of each worker; where it has no matrix, how often they agree."""
     confusion = result.confusion
     if confusion is not None:
@@ -146,13 +142,14 @@ def make_up(graph: Labels, skills: Skills, shares: Floats, random: np.random.Gen
 
 def chance_wrong(crowd: MadeUp, shares: Floats, answers: Codes) -> Floats:
     """How likely each answer is wrong to one who knows how often the workers are right."""
-    known = Params(crowd.accuracy, EMState(log_or(shares), shares))
-    posterior, _ = normalise(OneCoin().log_joint(crowd.labels, known))
+    confusion = one_coin_confusion(crowd.accuracy, len(shares))
+    by_label = np.ascontiguousarray(confusion.transpose(0, 2, 1)).reshape(-1, len(shares))
+    posterior, _ = normalise(crowd.labels.pairs.gather(log_or(by_label)) + log_or(shares))
     chance: Floats = 1 - posterior[np.arange(len(answers)), answers]
     return chance
 
 
-def skills_of(model: Model[Any, Any, Any], result: Result) -> Skills:
+def skills_of(model: AnyModel, result: Fit) -> Skills:
     """The model's own prior of accuracy where it has one; else the beta distribution with the mean
     and the spread of the accuracies that were estimated."""
     beta: Any = getattr(model, "beta", None)

@@ -1,35 +1,39 @@
-"""`quorate.next_tasks`: where the next votes should go, to whom, and what they should buy."""
+"""`quorate.assign`: where the next votes should go, to whom, and what they should buy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from quorate.aggregation import aggregate
+from quorate.arguments import refuse_unknown, some_of
+from quorate.assignment.asking import Ask, Asking, Limits, Ranking
 from quorate.assignment.forest import Forest, skills_of
-from quorate.assignment.gain import errors_ahead, worth
+from quorate.assignment.gain import worth
+from quorate.assignment.situation import Situation, ranked, scores, situated
+from quorate.assignment.tables import Numbers, read_tasks, read_workers
 from quorate.assignment.workers import Pool
 from quorate.engines.threads import Threads
-from quorate.errors import DataError, UsageError, require_choice, require_number
-from quorate.kernels import Floats, entropy, row_max
-from quorate.labels import Codebook, Labels
+from quorate.errors import DataError, require_choice, require_number
+from quorate.kernels import Floats
+from quorate.model import AnyModel
+from quorate.models import named
 from quorate.result import Result
-from quorate.votes import Kind, Votes, read_votes, shown
+from quorate.votes import Kind, Reading, Votes, find, read_votes, shown
+from quorate.votes.store import Progress
 
 POLICIES = ("gain", "forest", "entropy", "random")
 # A worker counts as the crowd's average until that many labels speak for themselves.
 CROWD = 5.0
-# A gain in expected error that is as good as none.
-NOTHING = 1e-6
 # Where the curve of what votes buy is looked at, in shares of the budget.
 LOOKED_AT = (0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Assignment:
     """Which worker to ask about which task, and what that is expected to buy.
 
@@ -49,9 +53,11 @@ class Assignment:
     policy: str
     method: str
     kind: Kind = Kind()
+    notes: tuple[str, ...] = ()
 
     @property
     def table(self) -> Any:
+        """The votes to ask for, best first, in the caller's kind of table."""
         return self.kind.give(self.frame)
 
     @property
@@ -59,7 +65,20 @@ class Assignment:
         """Expected error over budgets: votes, cost and error."""
         return self.kind.give(self.curve_frame)
 
+    def __repr__(self) -> str:
+        tasks, workers = (self.frame[role].n_unique() for role in ("task", "worker"))
+        errors = f"{self.error_now:.2%} now, {self.error_after:.2%} after"
+        lines = [
+            f"Assignment of {len(self.frame):,} votes on {tasks:,} tasks to {workers:,} workers",
+            f"  expected error  {errors}, by {self.method}",
+            f"  cost            {self.cost:,g}; {self.reason}",
+            "  tables          .table  .curve",
+            *(f"  note            {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
+
     def as_dict(self) -> dict[str, Any]:
+        """What `quorate assign --json` prints."""
         return {
             "policy": self.policy,
             "method": self.method,
@@ -69,336 +88,203 @@ class Assignment:
             "error_after": self.error_after,
             "reason": self.reason,
             "curve": self.curve_frame.to_dicts(),
+            "notes": list(self.notes),
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Situation:
-    """What is known when votes are to be asked for; `ahead` is the expected error of each task
-    after more votes of an average worker."""
+class Assigning(Reading, total=False):
+    """Everything else that `assign` can be told, beside what it names itself."""
 
-    result: Result
-    labels: Labels
-    counts: Floats
-    average: Floats
-    ahead: Floats
-
-    @property
-    def confidence(self) -> Floats:
-        return row_max(self.result.posterior)
+    ask: Ask
+    tasks: Any
+    available: Any
+    cost: Numbers
+    capacity: Numbers
+    forest: Forest | None
+    seed: int
+    threads: int | None
+    progress: Progress | None
 
 
-def next_tasks(
+def assign(
     votes: Any,
     budget: float | None = None,
     *,
     policy: str = "gain",
-    method: str = "one-coin",
-    workers: str = "uniform",
-    tasks: Iterable[Any] = (),
-    available: Iterable[Any] | None = None,
-    cost: float | Mapping[Any, float] = 1.0,
-    capacity: float | Mapping[Any, float] | None = None,
+    method: str | AnyModel = "one-coin",
     confidence: float | None = None,
-    error: float | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    forest: Forest | None = None,
-    task_column: str | None = None,
-    worker_column: str | None = None,
-    label_column: str | None = None,
-    repeats: Any = "count",
-    format: str | None = None,
-    missing: Sequence[str] = ("", "NaN", "nan"),
-    **options: Any,
+    max_error: float | None = None,
+    **how: Unpack[Assigning],
 ) -> Assignment:
     """Which votes to ask for next, best first.
 
     `policy` ranks the tasks: ``"gain"`` by how much a further vote lowers the expected error,
-    ``"forest"`` by the chance that the label is wrong, as a random forest sees it that was trained
-    on crowds made up on the same graph, ``"entropy"`` by how open the belief is, or ``"random"``.
-    No task gets a second vote before every other that votes may change has got one. `workers` get
-    them ``"uniform"`` by
-    chance or each task the ``"best"`` for it; never one who has answered it. `available` are those
-    who can be asked (a new name counts as the crowd's average; by default everyone who voted),
-    `cost` and `capacity` are of a vote and of how many each can take: one number, or one for each
-    name. `tasks` that have no vote yet can be named.
+    ``"forest"`` by the chance that the label is wrong, as predicted by a random forest (`forest`
+    says how it is grown) that is trained on crowds simulated on the same graph, ``"entropy"`` by
+    the entropy of the posterior, or ``"random"``. No task gets a second vote before every other
+    that votes may change has got one.
 
-    It stops at the `budget` (in units of cost), when every task is at least as sure as
-    `confidence`, or when the expected share of wrong labels is down to `error`.
+    With `ask` ``"anyone"`` (the default) votes go to random workers, with ``"best"`` each task to
+    the worker who is best for it; never to one who has answered it. `available` are those who can
+    be asked (by default everyone who voted; a new name counts as the crowd's average): names, or a
+    table of worker and, if it has them, cost and capacity. `cost` is what a vote costs (1 by
+    default) and `capacity` how many a worker can take: one number, or one for each name. `tasks`
+    names tasks that have no vote yet, or is a table of them. A text is one name, or that of a file.
 
-    `method` with its `options` says what is believed so far; one-coin has, if none is given, a beta
-    prior on its accuracies, from chance upwards, so that few labels do not mislead it.
+    It stops at the `budget` (in units of cost), when every task has at least this `confidence`, or
+    when the expected share of wrong labels is down to `max_error`.
+
+    `method`, a name or a model with its options, says what is believed so far; ``"one-coin"`` has a
+    beta prior on its accuracies, from chance upwards, so that few labels do not mislead it. `seed`
+    is for what is random, `threads` the number of threads, `progress` is told what is under way,
+    and the options of reading votes, such as `task_column`, are as for `aggregate`.
 
     Examples:
         >>> votes = [("t1", "ann", 1), ("t1", "bob", 1), ("t2", "ann", 1), ("t2", "bob", 0),
         ...          ("t3", "ann", 0), ("t3", "bob", 0), ("t3", "eve", 0)]
-        >>> plan = next_tasks(votes, budget=1)
+        >>> plan = assign(votes, budget=1)
         >>> plan.table.select("task", "worker", "votes").rows()
         [('t2', 'eve', 2)]
         >>> plan.error_after < plan.error_now
         True
     """
-    require_choice("policy", policy, POLICIES)
-    require_choice("workers", workers, ("uniform", "best"))
-    _require_an_end(budget, confidence, error)
-    read = read_votes(
-        votes,
-        task_column=task_column,
-        worker_column=worker_column,
-        label_column=label_column,
-        repeats=repeats,
-        format=format,
-        missing=missing,
+    limits = Limits(budget, confidence, max_error)
+    _require_known(policy, limits, how)
+    reading: Reading = some_of(how, Reading)
+    read = read_votes(votes, **reading)
+    if how.get("tasks") is not None:
+        read = _with_tasks(read, read_tasks(how["tasks"], reading))
+    result = aggregate(
+        read, _model(method, read), threads=how.get("threads"), progress=how.get("progress")
     )
-    read = _with_tasks(read, tasks)
-    if method == "one-coin" and "beta" not in options:
-        options = {"beta": (4.0, 2.0), "low": 1 / max(read.labels.n_classes, 2), **options}
-    result = aggregate(read, method=method, threads=threads, **options)
     situation = situated(result, read.labels)
-    risk = 1 - situation.confidence
-    if policy == "forest":
-        grown = replace(forest or Forest(), seed=seed)
-        shares = _shares(result)
-        skills = skills_of(result.model, result)
-        risk = grown.risks(result, read.labels, skills, shares, Threads(threads))
+    risk = _risk(policy, situation, how)
+    seed = how.get("seed", 0)
     score = scores(policy, situation, risk, np.random.default_rng(seed))
-    pool = _pool(read, situation, available, cost, capacity)
-    asked = _Asking(situation, policy, score, pool, workers, np.random.default_rng([seed, 1]))
-    asked.ask(budget, confidence, error)
+    asked = Asking(
+        situation,
+        Ranking(policy, score),
+        _pool(read, situation, _there(read, how, reading)),
+        how.get("ask", "anyone"),
+        limits,
+        np.random.default_rng([seed, 1]),
+    )
+    asked.ask()
+    return _assignment(asked, risk, read, result)
+
+
+def _assignment(asked: Asking, risk: Floats, read: Votes, result: Result) -> Assignment:
+    """What was asked for, with names."""
     return Assignment(
-        frame=_frame(asked, risk, read.codebook, pool),
-        curve_frame=_curve(situation, score, asked, confidence),
-        error_now=float(situation.ahead[:, 0].mean()),
+        frame=_frame(asked, risk, read.codebook.tasks),
+        curve_frame=_curve(asked),
+        error_now=float(asked.situation.ahead[:, 0].mean()),
         error_after=asked.error,
         cost=asked.spent,
         reason=asked.reason,
-        policy=policy,
-        method=method,
+        policy=asked.policy,
+        method=result.method,
         kind=read.kind,
+        notes=result.notes,
     )
 
 
-def situated(result: Result, labels: Labels) -> Situation:
-    """How things stand by a fit and its labels."""
-    counts = _counts(result, labels)
-    average = counts.sum(axis=0) + 1e-3
-    average /= average.sum(axis=1, keepdims=True)
-    ahead = errors_ahead(result.posterior, average)
-    return Situation(result, labels, counts, average, ahead)
+def _require_known(policy: str, limits: Limits, how: Assigning) -> None:
+    """Refuse what cannot be, before anything is read."""
+    named_here = ("budget", "policy", "method", "confidence", "max_error")
+    refuse_unknown("assign", how, (*Assigning.__annotations__, *named_here))
+    require_choice("policy", policy, POLICIES)
+    require_choice("ask", how.get("ask", "anyone"), ("anyone", "best"))
+    require_number("seed", how.get("seed", 0), at_least=0)
+    limits.require_one()
 
 
-def _counts(result: Result, labels: Labels) -> Floats:
-    """The expected counts ``[worker, truth, label]``, whatever the method."""
-    shape = (labels.n_workers, labels.n_classes, labels.n_classes)
-    return labels.counts(result.posterior).reshape(shape).transpose(0, 2, 1)
+def _model(method: str | AnyModel, read: Votes) -> AnyModel:
+    """The model that says what is believed so far."""
+    model: AnyModel = named(method)
+    if method != "one-coin":
+        return model
+    one_coin: Any = model
+    chance = 1 / max(len(read.codebook.classes), 2)
+    prior: AnyModel = replace(one_coin, beta=(4.0, 2.0), low=chance)
+    return prior
 
 
-def scores(policy: str, situation: Situation, risk: Floats, random: np.random.Generator) -> Floats:
-    """What a policy ranks tasks by; of equals the more open comes first, then chance decides."""
-    chance: Floats = random.random(len(risk))
-    if policy == "random":
-        return chance
-    openness = entropy(situation.result.posterior)
-    if policy == "entropy":
-        return openness + 1e-9 * chance
-    if policy == "forest":
-        return risk + 1e-9 * openness + 1e-12 * chance
-    # Where no vote that is looked ahead to could change the answer, all are equals.
-    return worth(situation.ahead) + 1e-6 * openness + 1e-9 * chance
+def _risk(policy: str, situation: Situation, how: Assigning) -> Floats:
+    """The probability that each task's label is wrong, as the policy sees it."""
+    if policy != "forest":
+        return 1 - situation.confidence
+    result, labels = situation.result, situation.labels
+    forest = replace(how.get("forest") or Forest(), seed=how.get("seed", 0))
+    shares: Floats = result.posterior.mean(axis=0)
+    skills = skills_of(result.model, result)
+    return forest.risks(result, labels, skills, shares, Threads(how.get("threads")))
 
 
-def ranked(score: Floats, eligible: Any, votes: int) -> Any:
-    """The tasks to ask about, best first: rounds in which each has one vote."""
-    order = np.argsort(-score, kind="stable")
-    order = order[eligible[order]]
-    if not len(order):
-        return order
-    rounds = -(-votes // len(order))
-    return np.tile(order, rounds)[:votes]
-
-
-class _Asking:
-    """Goes through the tasks in their rank and finds someone for each."""
-
-    def __init__(
-        self,
-        situation: Situation,
-        policy: str,
-        score: Floats,
-        pool: Pool,
-        workers: str,
-        random: np.random.Generator,
-    ) -> None:
-        self.situation, self.policy, self.score, self.pool = situation, policy, score, pool
-        self.workers, self.random = workers, random
-        self.asked: list[tuple[int, int]] = []  # task, place in the pool
-        self.given: dict[int, set[int]] = {}
-        self.more = np.zeros(len(score), dtype=np.int64)
-        self.spent, self.reason = 0.0, ""
-        self._total = float(situation.ahead[:, 0].sum())
-
-    @property
-    def error(self) -> float:
-        return self._total / len(self.score)
-
-    def ask(self, budget: float | None, confidence: float | None, error: float | None) -> None:
-        eligible = self.eligible(confidence)
-        if not eligible.any():
-            self.reason = f"every label has a confidence of {confidence} or more"
-            return
-        left = np.inf if budget is None else float(budget)
-        stuck: set[int] = set()
-        for task in self._in_turn(eligible, budget, error):
-            if error is not None and self.error <= error:
-                self.reason = f"the expected error is down to {error}"
-                return
-            if left < self.pool.cost.min(initial=np.inf):
-                self.reason = "the budget is spent"
-                return
-            place = None if task in stuck else self._find(task, left)
-            if place is None:
-                stuck.add(task)
-                if len(stuck) == int(eligible.sum()):
-                    break
-                continue
-            left -= self._give(task, place)
-        if budget is not None and left < self.pool.cost.min(initial=np.inf):
-            self.reason = "the budget is spent"
-        elif error is not None and self.error <= error:
-            self.reason = f"the expected error is down to {error}"
-        elif budget is None and error is None:
-            self.reason = f"every label below a confidence of {confidence} gets a vote"
-        elif budget is None and len(stuck) < int(eligible.sum()):
-            self.reason = "no further ahead can be seen: look again when they are in"
-        else:
-            self.reason = "nobody is left to ask"
-
-    def eligible(self, confidence: float | None) -> Any:
-        """The tasks that may get votes: not sure enough yet, and for the gain, if there are such,
-        those that votes may change."""
-        if confidence is not None:
-            unsure: Any = self.situation.confidence < confidence
-            return unsure
-        open_to_change = worth(self.situation.ahead) > NOTHING
-        if self.policy == "gain" and open_to_change.any():
-            return open_to_change
-        return np.ones(len(self.score), dtype=bool)
-
-    def _in_turn(self, eligible: Any, budget: float | None, error: float | None) -> Iterable[int]:
-        """By rank, again and again: as long as there is something to spend, as far as can be
-        foreseen, or once."""
-        order = ranked(self.score, eligible, int(eligible.sum())).tolist()
-        foreseen = self.situation.ahead.shape[1] - 1
-        rounds = len(self.pool.workers) if budget is not None else 1 if error is None else foreseen
-        for _ in range(rounds):
-            yield from order
-
-    def _find(self, task: int, left: float) -> int | None:
-        given = self.given.get(task, set())
-        labels = self.situation.labels
-        if self.workers == "best":
-            belief = self.situation.result.posterior[task]
-            return self.pool.best(task, labels, given, belief, left)
-        return self.pool.anyone(task, labels, given, self.random, left)
-
-    def _give(self, task: int, place: int) -> float:
-        self.asked.append((task, place))
-        self.given.setdefault(task, set()).add(int(self.pool.workers[place]))
-        self.pool.capacity[place] -= 1
-        ahead, last = self.situation.ahead, self.situation.ahead.shape[1] - 1
-        before, after = min(self.more[task], last), min(self.more[task] + 1, last)
-        self._total -= float(ahead[task, before] - ahead[task, after])
-        self.more[task] += 1
-        self.spent += float(self.pool.cost[place])
-        return float(self.pool.cost[place])
-
-
-def _require_an_end(budget: float | None, confidence: float | None, error: float | None) -> None:
-    if budget is None and confidence is None and error is None:
-        raise UsageError("Say when to stop: a budget, a confidence, or an expected error.")
-    if budget is not None:
-        require_number("budget", budget, at_least=0)
-    for name, share in (("confidence", confidence), ("error", error)):
-        if share is not None and not 0 < share < 1:
-            raise UsageError(f"{name} is between 0 and 1, not {share!r}.")
-
-
-def _with_tasks(read: Votes, tasks: Iterable[Any]) -> Votes:
+def _with_tasks(read: Votes, tasks: pl.Series) -> Votes:
     """The votes, and after their tasks those that have none."""
     known = read.codebook.tasks
-    new = [task for task in dict.fromkeys(tasks) if task not in set(known.to_list())]
-    if not new:
+    new = tasks.filter(find(tasks, known).is_null()).unique(maintain_order=True)
+    if not len(new):
         return read
     try:
-        names = pl.concat([known, pl.Series(known.name, new, dtype=known.dtype)])
-    except (TypeError, pl.exceptions.PolarsError):
+        new = new.cast(known.dtype)
+    except pl.exceptions.PolarsError:
         raise DataError(
             f"The task {shown(new[0])} is not of the kind of the votes' tasks."
         ) from None
-    labels = read.labels
-    more = np.full(len(new), labels.indptr[-1], dtype=labels.indptr.dtype)
-    longer = replace(labels, indptr=np.concatenate([labels.indptr, more]))
-    book = Codebook(names, read.codebook.workers, read.codebook.classes)
-    return replace(read, labels=longer, codebook=book)
+    return read.with_blocks(read.blocks.with_more_tasks(new))
 
 
-def _pool(
-    read: Votes,
-    situation: Situation,
-    available: Iterable[Any] | None,
-    cost: float | Mapping[Any, float],
-    capacity: float | Mapping[Any, float] | None,
-) -> Pool:
+def _there(read: Votes, how: Assigning, reading: Reading) -> dict[str, Any]:
+    """Those who can be asked, with what each costs and can take."""
+    cost, capacity = how.get("cost"), how.get("capacity")
+    if how.get("available") is None:
+        return {"available": read.codebook.workers, "cost": cost, "capacity": capacity}
+    return read_workers(how["available"], cost, capacity, reading)
+
+
+def _pool(read: Votes, situation: Situation, there: Mapping[str, Any]) -> Pool:
     """Who can be asked; one who is new to the crowd has a code beyond those of the others."""
-    names = read.codebook.workers.to_list()
-    code = {name: i for i, name in enumerate(names)}
-    there = names if available is None else list(dict.fromkeys(available))
-    if not there:
-        raise UsageError("There is nobody to ask: available is empty.")
-    codes = np.array([code.get(name, len(names) + i) for i, name in enumerate(there)])
+    known = read.codebook.workers
+    names = there["available"].unique(maintain_order=True)
+    code = find(names, known).to_list()
+    codes = np.array([len(known) + i if of is None else of for i, of in enumerate(code)])
     counts = situation.counts + CROWD * situation.average
     confusions = counts / counts.sum(axis=2, keepdims=True)
     everyone = np.concatenate([confusions, situation.average[None]])
     return Pool(
-        there,
+        names,
         codes,
-        _each("cost", cost, there, 1.0, at_least=1e-9),
-        _each("capacity", np.inf if capacity is None else capacity, there, np.inf, at_least=0),
-        everyone[np.minimum(codes, len(names))],
+        _each("cost", there.get("cost"), names, 1.0, at_least=1e-9),
+        _each("capacity", there.get("capacity"), names, np.inf, at_least=0),
+        everyone[np.minimum(codes, len(known))],
     )
 
 
-def _each(
-    option: str,
-    value: float | Mapping[Any, float],
-    names: Sequence[Any],
-    other: float,
-    at_least: float,
-) -> Floats:
-    """One number for each name."""
-    given = [value.get(name, other) if isinstance(value, Mapping) else value for name in names]
+def _each(option: str, value: Numbers, names: pl.Series, other: float, at_least: float) -> Floats:
+    """One number for each name; the other one where none is given."""
+    numbers = other if value is None else value
+    given = [
+        numbers.get(name, other) if isinstance(numbers, Mapping) else numbers for name in names
+    ]
     for number in given:
         if number != np.inf:
             require_number(option, number, at_least=at_least)
     return np.array(given, dtype=np.float64)
 
 
-def _shares(result: Result) -> Floats:
-    shares: Floats = result.posterior.mean(axis=0)
-    return shares
-
-
-def _frame(asked: _Asking, risk: Floats, book: Codebook, pool: Pool) -> pl.DataFrame:
+def _frame(asked: Asking, risk: Floats, tasks: pl.Series) -> pl.DataFrame:
+    """A row for each vote to ask for."""
     task = np.array([t for t, _ in asked.asked], dtype=np.int64)
-    place = [p for _, p in asked.asked]
+    place = np.array([p for _, p in asked.asked], dtype=np.int64)
     situation = asked.situation
     gain = worth(situation.ahead[task]) if len(task) else np.empty(0)
     votes = np.diff(situation.labels.indptr)[task]
     return pl.DataFrame(
         [
-            book.tasks.gather(task).alias("task"),
-            pl.Series("worker", [pool.names[p] for p in place], dtype=_type_of(pool.names)),
+            tasks.gather(task).alias("task"),
+            asked.pool.names.gather(place).alias("worker"),
             pl.Series("risk", risk[task]),
             pl.Series("gain", gain),
             pl.Series("confidence", situation.confidence[task]),
@@ -407,15 +293,10 @@ def _frame(asked: _Asking, risk: Floats, book: Codebook, pool: Pool) -> pl.DataF
     )
 
 
-def _type_of(names: Sequence[Any]) -> Any:
-    return pl.Series(list(names)).dtype
-
-
-def _curve(
-    situation: Situation, score: Floats, asked: _Asking, confidence: float | None
-) -> pl.DataFrame:
+def _curve(asked: Asking) -> pl.DataFrame:
     """What other budgets would buy, if there were always someone to ask at the mean cost."""
-    eligible = asked.eligible(confidence)
+    situation, score = asked.situation, asked.score
+    eligible = asked.eligible
     whole = max(len(asked.asked), 1)
     ahead, last = situation.ahead, situation.ahead.shape[1] - 1
     rows = []

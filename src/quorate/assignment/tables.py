@@ -1,39 +1,86 @@
-"""Tasks and workers from files, for the command line."""
+"""Tasks and workers to choose from: names, or a table of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from quorate.errors import DataError
-from quorate.votes import read_table, shown
-from quorate.votes.reading import retyped
-from quorate.votes.sources import Table, other_columns
+from quorate.errors import DataError, UsageError
+from quorate.votes import Reading, columns_of, read_table, retyped, shown
+from quorate.votes.sources import Table, format_of, other_columns
+
+WORKER = ("worker", "cost", "capacity")  # the columns of a table of workers
+Numbers = float | Mapping[Any, float] | None
 
 
-def read_tasks(path: str) -> list[Any]:
-    """The tasks of a table that has a column of them."""
-    return _names(read_table(path, ("task",)), "task").to_list()
+def read_tasks(source: Any, reading: Reading | None = None) -> pl.Series:
+    """The tasks that a table has a column of, or that are named: one, several or none."""
+    rows = _rows(source, ("task",))
+    if isinstance(rows, list) and not rows:
+        return pl.Series("task", [], dtype=pl.Null)
+    return _names(read_table(rows, ("task",), columns=_columns(reading), strict=False), "task")
 
 
-def read_workers(path: str, cost: float | None, capacity: float | None) -> dict[str, Any]:
-    """Who is there, with the cost and capacity of each where the table has them, else the given
-    ones."""
-    columns = other_columns(path, ("worker",))
-    extra = [name for name in ("cost", "capacity") if name in columns]
-    table = read_table(path, ("worker", *extra))
-    workers = _names(table, "worker").to_list()
+def read_workers(
+    source: Any, cost: Numbers = None, capacity: Numbers = None, reading: Reading | None = None
+) -> dict[str, Any]:
+    """Those who can be asked (`available`), with the `cost` and `capacity` of each where the table
+    has them, else the given ones."""
+    rows, columns = _rows(source, WORKER), _columns(reading)
+    if isinstance(rows, list) and not rows:
+        raise UsageError("There is nobody to ask: available is empty.")
+    present = other_columns(rows, WORKER[:1], columns=columns)
+    extra = [name for name in WORKER[1:] if name in present]
+    table = read_table(rows, (WORKER[0], *extra), columns=columns, strict=False)
+    workers = _names(table, "worker")
     frame = table.frame.drop_nulls("worker")
     found: dict[str, Any] = {"available": workers}
     for name, given in (("cost", cost), ("capacity", capacity)):
         if name in extra:
-            numbers = [_number(name, cell, given) for cell in frame[name].to_list()]
-            of_each = zip(workers, numbers, strict=True)
-            found[name] = {worker: number for worker, number in of_each if number is not None}
+            cells = zip(workers, frame[name], strict=True)
+            numbers = {worker: _number(name, cell, worker, given) for worker, cell in cells}
+            found[name] = {worker: n for worker, n in numbers.items() if n is not None}
         elif given is not None:
             found[name] = given
     return found
+
+
+def _rows(source: Any, roles: Sequence[str]) -> Any:
+    """What `read_table` reads: a table or a file as it is, names as rows of one cell.
+
+    A text is a name, unless it is that of a file of a format that is known.
+    """
+    if isinstance(source, str) and source != "-" and format_of(source) is None:
+        return [(source,)]
+    if isinstance(source, (str, Path)) or _is_table(source):
+        return source
+    if isinstance(source, Mapping):
+        if roles[0] not in source:
+            raise UsageError(f"A mapping of {roles[0]}s has columns, such as {roles[0]}: [...].")
+        return pl.DataFrame(dict(source))
+    rows = list(source) if isinstance(source, Iterable) else [source]
+    if not any(_is_row(row) for row in rows):
+        return [(name,) for name in rows]
+    if isinstance(rows[0], Mapping):
+        return pl.DataFrame(rows)
+    n_cells = len(rows[0]) if _is_row(rows[0]) else 1
+    return read_table(rows, roles[:n_cells]).frame
+
+
+def _is_table(source: Any) -> bool:
+    """Whether it has columns; a series has none, and is a list of names."""
+    return hasattr(source, "columns") or hasattr(source, "column_names")
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, (Mapping, Sequence)) and not isinstance(row, (str, bytes))
+
+
+def _columns(reading: Reading | None) -> dict[str, str | None]:
+    return columns_of(reading or {})
 
 
 def _names(table: Table, role: str) -> pl.Series:
@@ -44,10 +91,10 @@ def _names(table: Table, role: str) -> pl.Series:
     return retyped(names) if table.text else names
 
 
-def _number(name: str, cell: Any, given: float | None) -> float | None:
-    """What a cell says, or if it is empty what is given for all."""
-    if cell is None:
-        return given
+def _number(name: str, cell: Any, worker: Any, given: Numbers) -> float | None:
+    """What a cell says; if it is empty, what is given for the worker or for all."""
+    if cell is None or cell != cell:
+        return given.get(worker) if isinstance(given, Mapping) else given
     try:
         return float(cell)
     except ValueError:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from quorate.assignment.gain import worth_of_each
 from quorate.kernels import Floats
@@ -20,7 +20,7 @@ class Pool:
     """The workers who are there, by code; `capacity` is what each can still take (and goes down),
     `cost` what a vote of each costs, `confusions` what is believed of each."""
 
-    names: Sequence[Any]
+    names: pl.Series
     workers: Any
     cost: Floats
     capacity: Floats

@@ -1,15 +1,14 @@
 """When to believe a crowd: what its votes alone say about whether it can be learned."""
 
-from quorate.diagnosis.diagnose import (
+from quorate.diagnosis.diagnosis import Diagnosis, diagnose
+from quorate.diagnosis.facts import (
     Agreement,
     CopyingPair,
-    Diagnosis,
+    Finding,
     WorkerGraph,
     WorkerGroup,
     WorkerKind,
-    diagnose,
 )
-from quorate.diagnosis.findings import Finding
 from quorate.diagnosis.theory import Knowledge
 
 __all__ = [

@@ -3,48 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from quorate.diagnosis.facts import CopyingPair, Finding, WorkerGraph, WorkerGroup
 from quorate.diagnosis.graph import Graph
 from quorate.diagnosis.theory import Knowledge
 from quorate.diagnosis.workers import Judgement
 from quorate.labels import Codebook, Labels
 from quorate.models import METHODS
 
-if TYPE_CHECKING:
-    from quorate.diagnosis.diagnose import CopyingPair, WorkerGraph, WorkerGroup
-
-Level = Literal["problem", "warning", "note"]
 LOW_ALPHA = 0.2
 LABELS_PER_CELL = 5  # of a confusion matrix, for it to be learned
 
 
-@dataclass(frozen=True, eq=False)
-class Finding:
-    """`what` was found, what to do about it (`advice`), and the `workers` whom it concerns."""
-
-    name: str
-    level: Level
-    what: str
-    advice: str
-    workers: pl.Series | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "level": self.level,
-            "what": self.what,
-            "advice": self.advice,
-            "workers": [] if self.workers is None else self.workers.to_list(),
-        }
-
-
 class Facts(NamedTuple):
+    """What findings are made of."""
+
     labels: Labels
     book: Codebook
     who: Graph
@@ -56,17 +34,28 @@ class Facts(NamedTuple):
     groups: Sequence[WorkerGroup]
 
     def named(self, which: NDArray[np.bool_]) -> pl.Series:
+        """The names of these workers."""
         return self.book.workers.filter(pl.Series(which))
+
+    def series(self, names: Sequence[object]) -> pl.Series:
+        """Names of workers, each once."""
+        known = pl.Series("worker", names, dtype=self.book.workers.dtype)
+        return known.unique(maintain_order=True)
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """The worst first."""
     order = ("problem", "warning", "note")
-    found = [*_graph(facts), *_crowd(facts), *_workers(facts), *_methods(facts)]
+    found = [
+        finding
+        for look in (_graph, _crowd, _workers, _correlated, _few_labels, _methods)
+        for finding in look(facts)
+    ]
     return tuple(sorted(found, key=lambda finding: order.index(finding.level)))
 
 
 def _graph(facts: Facts) -> Iterator[Finding]:
+    """Whether the workers meet so that they can be judged."""
     who, graph = facts.who, facts.graph
     if facts.labels.n_classes == 1:
         yield Finding(
@@ -109,6 +98,7 @@ def _graph(facts: Facts) -> Iterator[Finding]:
 
 
 def _crowd(facts: Facts) -> Iterator[Finding]:
+    """Whether all workers together say enough."""
     if facts.alpha is not None and facts.alpha < LOW_ALPHA:
         yield Finding(
             "low agreement",
@@ -146,6 +136,7 @@ def _crowd(facts: Facts) -> Iterator[Finding]:
 
 
 def _workers(facts: Facts) -> Iterator[Finding]:
+    """Workers whose votes say nothing, or the opposite."""
     judged = facts.judgement
     if judged is None:
         return
@@ -169,6 +160,10 @@ def _workers(facts: Facts) -> Iterator[Finding]:
             " round; the plain vote does not.",
             facts.named(judged.inverted),
         )
+
+
+def _correlated(facts: Facts) -> Iterator[Finding]:
+    """Workers whose votes are not independent."""
     if facts.copying:
         names = [name for pair in facts.copying for name in pair.workers]
         yield Finding(
@@ -178,7 +173,7 @@ def _workers(facts: Facts) -> Iterator[Finding]:
             " than their skills explain.",
             "Their votes are not independent, and count as one: keep one of each pair, or look for"
             " a shared source (an account used by two, a model behind both).",
-            pl.Series("worker", names, dtype=facts.book.workers.dtype).unique(maintain_order=True),
+            facts.series(names),
         )
     if facts.groups:
         names = [name for group in facts.groups for name in group.workers]
@@ -186,15 +181,22 @@ def _workers(facts: Facts) -> Iterator[Finding]:
             f"{len(group.workers):,} that are worth {group.worth:.1f}" for group in facts.groups[:3]
         )
         yield Finding(
-            "errors move together",
+            "correlated workers",
             "warning",
             f"{_count(len(names), 'worker')} are in {_count(len(facts.groups), 'group')} whose"
-            f" errors move together beyond what their skills explain: {worth}"
+            f" errors are correlated beyond what their skills explain: {worth}"
             f"{' ...' if len(facts.groups) > 3 else ''}.",
             "auto counts a group for what it is worth; other methods do with --discount"
             " (discount=True).",
-            pl.Series("worker", names, dtype=facts.book.workers.dtype),
+            facts.series(names),
         )
+
+
+def _few_labels(facts: Facts) -> Iterator[Finding]:
+    """Workers of whom too little is known."""
+    judged = facts.judgement
+    if judged is None:
+        return
     if judged.few.any():
         needed = f"about {judged.needed:,.0f}" if judged.needed < 1e6 else "very many"
         yield Finding(
@@ -209,11 +211,11 @@ def _workers(facts: Facts) -> Iterator[Finding]:
 
 
 def _methods(facts: Facts) -> Iterator[Finding]:
+    """The methods that fit these votes, if any does."""
     labels, judged = facts.labels, facts.judgement
     if judged is None:
         return
-    workers_of = np.diff(labels.indptr)
-    if not (workers_of > 1).any() and labels.gold is None:
+    if labels.gold is None and not (np.diff(labels.indptr) > 1).any():
         yield Finding(
             "one vote a task",
             "problem",
@@ -221,25 +223,32 @@ def _methods(facts: Facts) -> Iterator[Finding]:
             "The only vote is the answer; nothing can be learned about the workers.",
         )
         return
-    cells = labels.n_classes**2
-    typical = np.sort(judged.labels)[::-1]
-    middle = typical[np.searchsorted(typical.cumsum(), typical.sum() / 2)]
-    if not (workers_of > 2).any():
-        methods, why = ("rank-one", "one-coin"), "no task has three workers"
-    elif middle < LABELS_PER_CELL * cells:
-        methods, why = ("one-coin", "glad"), f"half of the labels are of workers with {middle:,.0f}"
-        why += f" or fewer, for matrices of {labels.n_classes} by {labels.n_classes}"
-    elif facts.who.open.any() or facts.graph.components > 1:
-        methods, why = ("dawid-skene", "one-coin"), "most labels are of workers with many"
-    else:
-        methods, why = ("dawid-skene", "spectral"), "most labels are of workers with many"
+    methods, why = _fitting(facts, judged)
     there = [f"`{name}`" for name in methods if name in METHODS]
     yield Finding(
         "methods",
         "note",
         f"What fits these votes: {' or '.join(there)}, since {why}.",
-        "`quorate compare` scores them on votes that are hidden from them.",
+        "`quorate compare` scores them on held-out votes.",
     )
+
+
+def _fitting(facts: Facts, judged: Judgement) -> tuple[tuple[str, str], str]:
+    """Methods whose parameters these votes can tell, and why these."""
+    labels = facts.labels
+    if not (np.diff(labels.indptr) > 2).any():
+        return ("rank-one", "one-coin"), "no task has three workers"
+    typical = np.sort(judged.labels)[::-1]
+    middle = typical[np.searchsorted(typical.cumsum(), typical.sum() / 2)]
+    if middle < LABELS_PER_CELL * labels.n_classes**2:
+        return ("one-coin", "glad"), (
+            f"half of the labels are of workers with {middle:,.0f} or fewer, for matrices of"
+            f" {labels.n_classes} by {labels.n_classes}"
+        )
+    many = "most labels are of workers with many"
+    if facts.who.open.any() or facts.graph.components > 1:
+        return ("dawid-skene", "one-coin"), many
+    return ("dawid-skene", "spectral"), many
 
 
 def _count(n: int, what: str) -> str:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from quorate import kernels, metrics
-from quorate.engines.threads import Threads
+from quorate.engines.engine import Engine
+from quorate.fitting import Fit
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.result import Result
+from quorate.votes.blocks import MemoryBlocks
 
 Z = 1.645  # one-sided 95 %
 NEARLY_EQUAL = 0.1  # rows of the confusion matrix: V of a spammer
@@ -54,7 +55,8 @@ class Counts(NamedTuple):
     table: Floats | Rows
 
 
-def judge(labels: Labels, result: Result, engine: Threads) -> Judgement:
+def judge(labels: Labels, result: Fit, engine: Engine) -> Judgement:
+    """What each worker is, by a fit of Dawid-Skene."""
     counts = truth_by_others(labels, result, engine)
     n = counts.sum(axis=(1, 2))
     said, truth = counts.sum(axis=2), counts.sum(axis=1)
@@ -86,7 +88,7 @@ def judge(labels: Labels, result: Result, engine: Threads) -> Judgement:
     )
 
 
-def truth_by_others(labels: Labels, result: Result, engine: Threads) -> Floats:
+def truth_by_others(labels: Labels, result: Fit, engine: Engine) -> Floats:
     """``[worker, label, truth]``: expected counts, each label's truth believed without it. Labels
     that have no other opinion on their task, nor a known answer, are left out."""
     log_confusion = result.params.log_confusion
@@ -106,8 +108,7 @@ def truth_by_others(labels: Labels, result: Result, engine: Threads) -> Floats:
         table = kernels.incidence(start, pair, block.n_workers * block.n_classes)
         return None, Counts(table.scatter(others))
 
-    blocks = list(labels.blocks())
-    counts: Counts = engine.sweep(count, blocks, None, [None] * len(blocks))
+    counts: Counts = engine.over(MemoryBlocks(labels)).sweep(count, None)
     assert isinstance(counts.table, np.ndarray)
     shape = (labels.n_workers, labels.n_classes, labels.n_classes)
     table: Floats = counts.table.reshape(shape)

@@ -22,6 +22,7 @@ from quorate.options import Options, options_of
 if TYPE_CHECKING:
     from quorate.models.auto import Auto
     from quorate.models.dawid_skene import DawidSkene
+    from quorate.models.ebcc import EBCC
     from quorate.models.eigen_ratio import EigenRatio
     from quorate.models.ghosh_svd import GhoshSVD
     from quorate.models.given import Given
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from quorate.models.spectral import SpectralEM
 
     __all__ = [
+        "EBCC",
         "GLAD",
         "IBCC",
         "IWMV",

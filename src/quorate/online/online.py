@@ -12,18 +12,20 @@ import numpy as np
 import polars as pl
 
 from quorate import metrics
+from quorate.aggregation import result_of
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
-from quorate.fitting import conclude, fit
+from quorate.fitting import Fit, Request, conclude, run
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook
-from quorate.models import DawidSkene, OneCoin, make
+from quorate.model import AnyModel
+from quorate.models import METHODS, DawidSkene, OneCoin, method_name, named
 from quorate.online.ballots import Column
 from quorate.online.keeping import Keeper
 from quorate.online.names import Names
 from quorate.online.state import State
 from quorate.result import Result
-from quorate.votes import complete_rows, read_table, read_votes, shown
+from quorate.votes import Votes, complete_rows, read_table, read_votes, shown
 
 ROLES = ("task", "worker", "label")
 
@@ -49,11 +51,11 @@ class Quality(NamedTuple):
 class Online:
     """Votes that keep coming: each is counted as it comes, at a cost that does not grow.
 
-    `method` is dawid-skene, fast-dawid-skene, hybrid or one-coin, and `options` are its own. With
-    `classes` no others are taken; without, a label that was not there before is a new class.
-    `start`, a fitted `Result` of such a method, is what to go on from; with the `votes` it was
-    fitted to, its tasks can get further votes. With a `half_life` a worker's votes count half
-    after so many more votes of that worker: skill may drift.
+    `method` is dawid-skene, fast-dawid-skene, hybrid or one-coin, by name with its `options` or as
+    a model. With `classes` no others are taken; without, a label that was not there before is a new
+    class. `start`, a fitted `Result` of such a method, is what to go on from; with the `votes` it
+    was fitted to, its tasks can get further votes. With a `half_life` a worker's votes count half
+    after that many more votes of that worker: skill may drift.
 
     Examples:
         >>> online = Online("fast-dawid-skene")
@@ -67,7 +69,7 @@ class Online:
 
     def __init__(
         self,
-        method: str = "fast-dawid-skene",
+        method: str | AnyModel = "fast-dawid-skene",
         *,
         start: Result | None = None,
         votes: Any = None,
@@ -79,8 +81,8 @@ class Online:
             require_number("half_life", half_life, at_least=1e-3)
         if votes is not None and start is None:
             raise UsageError("votes are those of a start: give it, or add the votes.")
-        self.method = method
         self._model = _model_for(method, options) if start is None else _model_of(start, options)
+        self.method = method_name(self._model)
         self._half_life = half_life
         self._start, self._start_votes = start, votes
         self._classes = None if classes is None else list(classes)
@@ -91,7 +93,7 @@ class Online:
     def open(
         cls,
         directory: str | Path,
-        method: str | None = None,
+        method: str | AnyModel | None = None,
         *,
         sync: bool = False,
         **options: Any,
@@ -103,7 +105,10 @@ class Online:
         disk. What it was made with need not be given again. One process at a time can have it
         open: `close` it, or use it in a ``with`` block.
         """
-        keeper = Keeper.open(Path(directory), {"method": method, **options}, cls, sync=sync)
+        given = {"method": method, **options}
+        if not (method is None or isinstance(method, str)):
+            given |= _settings_of(_model_for(method, options))
+        keeper = Keeper.open(Path(directory), given, cls, sync=sync)
         try:
             online = cls(**keeper.settings())
             keeper.restore(online)
@@ -128,6 +133,10 @@ class Online:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        tasks, workers = (f"{len(self._names[role]):,} {role}s" for role in ("task", "worker"))
+        return f"Online({self.method}: {self.n_votes:,} votes on {tasks} by {workers})"
 
     @property
     def notes(self) -> list[str]:
@@ -337,7 +346,8 @@ class Online:
         self._refresh()
         code = self._names["worker"].require(worker)
         if self._settled is not None:
-            return Quality(worker, *self._settled.workers_frame.row(code)[1:])
+            known = self._settled.workers_frame.row(code, named=True)
+            return Quality(worker, *(known[name] for name in Quality._fields[1:]))
         right, wrong = self._state.sums.tally(np.array([code]))[0].tolist()
         low, high = metrics.wilson_interval(np.array([right]), np.array([right + wrong]))
         share = right / (right + wrong) if right + wrong else 0.0
@@ -350,30 +360,26 @@ class Online:
             return self._settled
         if self._start is not None and self._start_votes is None:
             raise UsageError("The votes of the start are not known: give them to Online.")
-        state = self._state
-        labels = state.ballots.labels(state.n_classes)
-        if not labels.n_labels:
+        votes, params, engine = self._votes(), self._state.params(), Threads()
+        if not votes.blocks.n_labels:
             raise DataError("There are no labels to aggregate.")
-        blocks = Threads().over(labels)
-        params = state.params()
-        blocks.begin(self._model.begin)
-        stats = blocks.sweep(self._model.sweep, params)
-        step = self._model.progress(stats, params)
-        concluded = conclude(self._model, blocks, labels, params)
-        return Result(
+        fold = engine.over(votes.blocks)
+        fold.begin(self._model.begin)
+        stats = fold.sweep(self._model.sweep, params)
+        tally, tasks = conclude(self._model, fold, votes.blocks, params, Request(engine))
+        engine.close()
+        found = Fit(
             model=self._model,
             params=params,
             stats=stats,
-            steps=(step,),
+            steps=(self._model.progress(stats, params),),
             converged=False,
-            posterior=concluded.posterior,
-            answers=concluded.answers,
-            tally=concluded.tally,
-            votes=labels,
-            codebook=self._codebook(),
             seconds=0.0,
-            method=self.method,
+            tally=np.asarray(tally.workers),
+            overview=tally.overview,
+            tasks=tasks,
         )
+        return result_of(found, votes)
 
     def settle(self) -> Result:
         """Run EM on all votes, from what is known now until it converges, and go on from there."""
@@ -381,11 +387,12 @@ class Online:
         if self._start is not None and self._start_votes is None:
             raise UsageError("The votes of the start are not known: give them to Online.")
         self._record("settle")
-        state = self._state
-        labels = state.ballots.labels(state.n_classes)
+        state, votes, engine = self._state, self._votes(), Threads()
         model = replace(self._model, init=self._model.confusion(state.params()))
-        result = fit(model, labels, codebook=self._codebook())
-        result = replace(result, method=self.method)
+        found = run(model, votes.blocks, Request(engine))
+        engine.close()
+        # Where it began is no option of the caller's.
+        result = result_of(replace(found, model=self._model), votes)
         state.believe_all(result.posterior, result.params.state.hard)
         self._steps.append(0)
         self._settled = result
@@ -431,8 +438,10 @@ class Online:
         else:
             self.settle()
 
-    def _codebook(self) -> Codebook:
-        return Codebook(*(pl.Series(role, self._names[role].names) for role in ROLES))
+    def _votes(self) -> Votes:
+        """All votes, by name."""
+        labels = self._state.ballots.labels(self._state.n_classes)
+        return Votes.of(labels, Codebook(*(pl.Series(r, self._names[r].names) for r in ROLES)))
 
     def _answer(self, task: int, belief: Sequence[float]) -> Answer:
         best = self._state.choose(task, belief)
@@ -468,26 +477,36 @@ def _no_answers(frame: pl.DataFrame) -> pl.DataFrame:
     return empty.with_columns(pl.Series("confidence", [], dtype=pl.Float64))
 
 
-def _model_for(method: str, options: dict[str, Any]) -> DawidSkene | OneCoin:
-    model = make(method, **options)
-    return _require_online(model, method)
+def _model_for(method: str | AnyModel, options: dict[str, Any]) -> DawidSkene | OneCoin:
+    return _require_online(named(method, **options))
 
 
 def _model_of(start: Result, options: dict[str, Any]) -> DawidSkene | OneCoin:
     if options:
         raise UsageError(f"A start keeps its own options: leave {', '.join(options)} out.")
-    return _require_online(start.model, start.method or type(start.model).__name__)
+    return _require_online(start.model)
 
 
-def _require_online(model: Any, method: str) -> DawidSkene | OneCoin:
+def _require_online(model: Any) -> DawidSkene | OneCoin:
+    """The model, if each of its sums can be brought up to date by a vote."""
     if type(model) not in (DawidSkene, OneCoin):
         raise UsageError(
-            f"{method} does not go online: dawid-skene, fast-dawid-skene, hybrid and one-coin do."
+            f"{method_name(model)} does not go online: dawid-skene, fast-dawid-skene, hybrid and"
+            " one-coin do."
         )
     em: DawidSkene | OneCoin = model
     if em.worker_prior is not None:
         raise UsageError("worker_prior does not go online: give Online a start instead.")
     return em
+
+
+def _settings_of(model: DawidSkene | OneCoin) -> dict[str, Any]:
+    """The name and the options that make the model anew."""
+    method = METHODS[method_name(model)]
+    usual: Any = named(method.name)
+    given = {name: getattr(model, name) for name in method.options}
+    changed = {name: value for name, value in given.items() if value is not getattr(usual, name)}
+    return {"method": method.name, **changed}
 
 
 def _go_on_from(state: State, start: Result, votes: Any) -> None:

@@ -1,21 +1,25 @@
-"""What was found as a dictionary, and that dictionary on a terminal."""
+"""What was found, drawn on a terminal from the dictionary that --json prints."""
 
 from quorate.report.assignment import show_assignment
 from quorate.report.comparison import show_comparison
 from quorate.report.crowd import show_crowd
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
-from quorate.report.explanation import show_explanation
-from quorate.report.summary import summarise
-from quorate.report.terminal import show
+from quorate.report.explanation import show_explanation, show_explanations
+from quorate.report.methods import show_method, show_methods
+from quorate.report.screen import screen
+from quorate.report.summary import show_summary
 
 __all__ = [
-    "show",
+    "screen",
     "show_assignment",
     "show_comparison",
     "show_crowd",
     "show_data_sets",
     "show_diagnosis",
     "show_explanation",
-    "summarise",
+    "show_explanations",
+    "show_method",
+    "show_methods",
+    "show_summary",
 ]

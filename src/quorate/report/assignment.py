@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
 
-from quorate.report.terminal import facts
+from quorate.report.screen import Column, facts, note, table
 
 BAR = 30
 
@@ -24,17 +23,20 @@ def show_assignment(assignment: Mapping[str, Any], console: Console) -> None:
     ]
     console.print(facts("Next votes", rows))
     console.print()
-    console.print(_curve(assignment["curve"]))
+    console.print(_curve(assignment["curve"], console.width))
+    for text in assignment.get("notes", ()):
+        console.print(note(text))
 
 
-def _curve(curve: list[dict[str, Any]]) -> Table:
-    table = Table(
-        title="What other budgets would buy", title_justify="left", title_style="bold", box=None
-    )
-    for column in ("votes", "expected error", ""):
-        table.add_column(column, justify="right" if column else "left")
-    highest = max(point["error"] for point in curve) or 1.0
-    for point in curve:
-        bar = "█" * round(BAR * point["error"] / highest)
-        table.add_row(f"{point['votes']:,}", f"{point['error']:.2%}", bar)
-    return table
+def _curve(curve: Sequence[Mapping[str, Any]], width: int) -> RenderableType:
+    highest = max((point["error"] for point in curve), default=0) or 1.0
+    rows = [
+        {
+            "votes": f"{point['votes']:,}",
+            "expected error": f"{point['error']:.2%}",
+            " ": "█" * round(BAR * point["error"] / highest),
+        }
+        for point in curve
+    ]
+    columns = [Column("votes"), Column("expected error"), Column(" ", "words")]
+    return table(columns, rows, width, title="What other budgets would buy")

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from quorate.report.terminal import facts
+from quorate.report.screen import facts
 
 
 def show_crowd(crowd: dict[str, Any], console: Console) -> None:

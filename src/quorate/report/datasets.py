@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from quorate.report.screen import Column, table
+
 Entry = dict[str, Any]
 NUMBERS = ("tasks", "workers", "labels", "classes", "gold")
-FOUND = {"here": ("here", "green"), "absent": ("not here", "dim"), "damaged": ("damaged", "red")}
+FOUND = {"here": ("here", ""), "absent": ("not here", "dim"), "damaged": ("damaged", "red")}
 
 
 def show_data_sets(listing: dict[str, Any], console: Console) -> None:
     """Print what is known of each data set, whether it is here, and what to do if it is not."""
     entries = listing["datasets"]
-    console.print(_counts(entries))
+    console.print(_counts(entries, console.width))
     for (source, licence), group in _grouped(entries, "source", "licence"):
         console.print()
         console.print(Text(source, style="bold"), soft_wrap=True)
@@ -39,18 +41,18 @@ def show_data_sets(listing: dict[str, Any], console: Console) -> None:
         console.print("`quorate data get NAME` fetches one from its address above.")
 
 
-def _counts(entries: Sequence[Entry]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("data set", no_wrap=True)
-    for column in (*NUMBERS, "features"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+def _counts(entries: Sequence[Entry], width: int) -> RenderableType:
+    names = (*NUMBERS, "features")
+    rows = []
     for entry in entries:
-        numbers = [entry[column] for column in (*NUMBERS, "n_features")]
-        found, style = FOUND[entry["status"]]
-        shown = [f"{number:,}" if number else "-" for number in numbers]
-        table.add_row(entry["name"], *shown, Text(found, style=style))
-    return table
+        numbers = (entry[column] for column in (*NUMBERS, "n_features"))
+        shown = (f"{number:,}" if number else "-" for number in numbers)
+        found, _ = FOUND[entry["status"]]
+        cells = dict(zip(names, shown, strict=True))
+        rows.append({"data set": entry["name"], " ": found} | cells)
+    columns = [Column("data set", "name"), *map(Column, names), Column(" ", "name")]
+    styles = [FOUND[entry["status"]][1] for entry in entries]
+    return table(columns, rows, width, styles=styles)
 
 
 def _questions(entries: Sequence[Entry]) -> Table:

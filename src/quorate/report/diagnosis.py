@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from quorate.report.terminal import facts
+from quorate.report.screen import facts, note
+from quorate.votes import named
 
 SHOWN_NAMES = 8
 SHOWN_PAIRS = 10
+Rows = list[tuple[str, str]]
 STYLES = {"problem": "bold red", "warning": "yellow", "note": "cyan"}
 
 
-def show_diagnosis(diagnosis: dict[str, Any], console: Console) -> None:
-    """Print what was read, measured and found, and what to do about it."""
+def show_diagnosis(diagnosis: Mapping[str, Any], console: Console, theory: bool = False) -> None:
+    """Print what was found and what to do about it, then what was measured; the quantities of the
+    papers' bounds only with `theory`."""
     read = diagnosis["read"]
-    counts = [(name, f"{read[name]:,}") for name in ("tasks", "workers", "labels", "classes")]
-    console.print(facts("Read", counts))
+    counts = ", ".join(f"{read[name]:,} {name}" for name in ("tasks", "workers", "labels"))
+    console.print(Text(f"{counts}, {read['classes']:,} classes."))
     console.print()
-    console.print(facts("Agreement", _agreement(diagnosis["agreement"])))
-    console.print()
-    console.print(facts("Worker graph", _graph(diagnosis["graph"], read["workers"])))
-    console.print()
-    if diagnosis["knowledge"] is not None:
-        console.print(facts("What they know", _knowledge(diagnosis["knowledge"], read)))
-        console.print()
-    if diagnosis["kinds"]:
-        console.print(facts("Kinds of workers", [_kind(kind) for kind in diagnosis["kinds"]]))
-        console.print()
-    console.print(Text("Findings", style="bold italic"))
+    console.print(Text("Findings", style="bold"))
     for finding in diagnosis["findings"]:
         _finding(finding, diagnosis, console)
-    for note in diagnosis["notes"]:
-        console.print(Text("Note: ", style="yellow").append(note, style="default"))
+    for title, rows in _measured(diagnosis, theory):
+        if rows:
+            console.print()
+            console.print(facts(title, rows))
+    for text in diagnosis["notes"]:
+        console.print(note(text))
 
 
-def _agreement(agreement: dict[str, Any]) -> list[tuple[str, str]]:
+def _measured(diagnosis: Mapping[str, Any], theory: bool) -> Iterator[tuple[str, Rows]]:
+    yield "Agreement", _agreement(diagnosis["agreement"])
+    yield "Worker graph", _graph(diagnosis["graph"])
+    yield "Kinds of workers", [_kind(kind) for kind in diagnosis["kinds"]]
+    if theory:
+        read = diagnosis["read"]
+        yield "Theory: worker graph", _bounds(diagnosis["graph"], read["workers"])
+        known = diagnosis["knowledge"]
+        yield "Theory: number of labels", [] if known is None else _knowledge(known, read)
+
+
+def _agreement(agreement: Mapping[str, Any]) -> Rows:
     alpha, kappa = agreement["alpha"], agreement["kappa"]
     if alpha is None:
         return [("Krippendorff's alpha", "not defined for these votes")]
@@ -49,18 +58,18 @@ def _agreement(agreement: dict[str, Any]) -> list[tuple[str, str]]:
     return [("Krippendorff's alpha", shown), ("Fleiss' kappa", shown_kappa)]
 
 
-def _graph(graph: dict[str, Any], n_workers: int) -> list[tuple[str, str]]:
+def _graph(graph: Mapping[str, Any]) -> Rows:
     groups = f"{graph['components']:,}, the largest of {graph['largest']:,} workers"
     rows = [("groups", groups if graph["components"] else "none: nobody shares a task")]
     if graph["pairs"]:
         of = " of a sample of the workers" if graph["sampled"] else ""
-        rows.append(("pairs", f"{graph['pairs']:,}{of}"))
-        rows.append(
-            (
-                "tasks they share",
-                f"at least {graph['shared_least']:,}, median {graph['shared_median']:,.0f}",
-            )
-        )
+        shared = f"at least {graph['shared_least']:,}, median {graph['shared_median']:,.0f}"
+        rows += [("pairs", f"{graph['pairs']:,}{of}"), ("tasks they share", shared)]
+    return rows
+
+
+def _bounds(graph: Mapping[str, Any], n_workers: int) -> Rows:
+    rows = []
     if graph["eigenvalue"] is not None:
         at_most = "" if graph["settled"] else "at most "
         rows.append(("least eigenvalue", f"{at_most}{graph['eigenvalue']:,.3g}"))
@@ -71,12 +80,12 @@ def _graph(graph: dict[str, Any], n_workers: int) -> list[tuple[str, str]]:
     return rows
 
 
-def _knowledge(known: dict[str, Any], read: dict[str, Any]) -> list[tuple[str, str]]:
+def _knowledge(known: Mapping[str, Any], read: Mapping[str, Any]) -> Rows:
     per_task = read["labels"] / read["tasks"]
     return [
         ("rarest class", f"{known['w_min']:.1%} of the tasks (w_min)"),
         ("least active", f"labels {known['pi_min']:.3%} of the tasks (pi_min)"),
-        ("kappa", f"{known['kappa']:.3g}"),
+        ("kappa of the bound", f"{known['kappa']:.3g}"),
         ("sigma_L", f"{known['sigma_l']:.3g}"),
         ("D-bar", f"{known['d_bar']:.3g}"),
         ("labels a task", f"{per_task:.1f}; {_needed(known, 'labels')}"),
@@ -84,7 +93,7 @@ def _knowledge(known: dict[str, Any], read: dict[str, Any]) -> list[tuple[str, s
     ]
 
 
-def _kind(kind: dict[str, Any]) -> tuple[str, str]:
+def _kind(kind: Mapping[str, Any]) -> tuple[str, str]:
     shares = (
         ("right by the others", kind["agreement"]),
         ("agree with each other", kind["agree_within"]),
@@ -96,7 +105,7 @@ def _kind(kind: dict[str, Any]) -> tuple[str, str]:
     return kind["kind"] or "not said", "; ".join(said)
 
 
-def _needed(known: dict[str, Any], what: str) -> str:
+def _needed(known: Mapping[str, Any], what: str) -> str:
     least, enough = known[f"{what}_least"], known[f"{what}_enough"]
     if least is None or enough is None:
         return "no number is enough: two classes are not told apart at all"
@@ -106,7 +115,7 @@ def _needed(known: dict[str, Any], what: str) -> str:
     )
 
 
-def _finding(finding: dict[str, Any], diagnosis: dict[str, Any], console: Console) -> None:
+def _finding(finding: Mapping[str, Any], diagnosis: Mapping[str, Any], console: Console) -> None:
     level = finding["level"]
     console.print(Text(f" {finding['name']}", style=STYLES[level]).append(f" ({level})", "dim"))
     lines = [finding["what"]]
@@ -114,14 +123,14 @@ def _finding(finding: dict[str, Any], diagnosis: dict[str, Any], console: Consol
         lines += [_pair(pair) for pair in diagnosis["copying"][:SHOWN_PAIRS]]
         lines += _more(len(diagnosis["copying"]), SHOWN_PAIRS)
     elif finding["workers"]:
-        names = ", ".join(map(str, finding["workers"][:SHOWN_NAMES]))
+        names = ", ".join(map(named, finding["workers"][:SHOWN_NAMES]))
         lines.append(" ".join([names, *_more(len(finding["workers"]), SHOWN_NAMES)]))
     for line in [*lines, f"-> {finding['advice']}"]:
-        console.print(Padding(Text(line), (0, 0, 0, 3)))
+        console.print(Padding(Text(line), (0, 0, 0, 3), expand=False))
 
 
-def _pair(pair: dict[str, Any]) -> str:
-    first, second = pair["workers"]
+def _pair(pair: Mapping[str, Any]) -> str:
+    first, second = map(named, pair["workers"])
     return (
         f"{first} and {second}: {pair['agreed']:,} of {pair['shared']:,} tasks alike, where"
         f" {pair['expected'] * pair['shared']:,.0f} were to be expected"

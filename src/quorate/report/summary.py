@@ -1,114 +1,92 @@
-"""What was read, what was found and how, as one dictionary: the source of every report."""
+"""The summary of a result drawn on a terminal."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from typing import Any
 
-from quorate import __version__
-from quorate.models.auto import Auto
-from quorate.multilabel import Multilabel
-from quorate.result import Result
+from rich.console import Console, RenderableType
 
-SHOWN_WORKERS = 5
+from quorate.report.screen import Column, facts, note, table
+from quorate.summary import class_shares, expected_error, iterations
+from quorate.votes import named
 
-
-def summarise(result: Result | Multilabel) -> dict[str, Any]:
-    """The dictionary that `quorate aggregate --json` prints."""
-    return {
-        "read": _read(result),
-        "found": _found(result),
-        "how": _how(result),
-        "notes": list(result.notes),
-    }
+DROPPED = {
+    "dropped_missing": "with a missing field",
+    "dropped_repeats": "answered again by the same worker",
+}
 
 
-def _read(result: Result | Multilabel) -> dict[str, Any]:
-    read = {
-        "tasks": result.overview.tasks,
-        "workers": len(result.tally),
-        "labels": _labels(result),
-        "classes": len(result.classes),
-    }
-    if result.read is not None:
-        dropped = 0 if result.read.repeats_kept else result.read.repeated
-        read |= {
-            "rows": result.read.rows,
-            "dropped_missing": result.read.missing,
-            "dropped_repeats": dropped,
-            "repeats_counted": result.read.repeated - dropped,
+def show_summary(summary: Mapping[str, Any], console: Console) -> None:
+    """Print what was read, what was found and how."""
+    console.print(facts("Read", _read(summary["read"])))
+    console.print()
+    console.print(facts("Found", _found(summary["found"])))
+    console.print()
+    console.print(_workers(summary["found"], summary["read"]["workers"], console.width))
+    console.print()
+    console.print(facts("How", _how(summary["how"])))
+    for text in summary["notes"]:
+        console.print(note(text))
+
+
+def _read(read: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = [(name, f"{read[name]:,}") for name in ("tasks", "workers", "labels", "classes")]
+    if "rows" in read:
+        reasons = [f"{read[key]:,} {reason}" for key, reason in DROPPED.items() if read[key]]
+        why = f" ({', '.join(reasons)})" if reasons else ""
+        rows.append(("dropped rows", f"{sum(read[key] for key in DROPPED):,}{why}"))
+        if read["repeats_counted"]:
+            rows.append(("repeated rows", f"{read['repeats_counted']:,}, counted"))
+    return rows
+
+
+def _found(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = [
+        ("class shares", class_shares(found["class_shares"], named)),
+        ("mean confidence", f"{found['mean_confidence']:.3f}"),
+    ]
+    if found["expected_error"] is not None:
+        rows.append(("expected error", expected_error(found["expected_error"])))
+    rows.append(("tasks near a tie", f"{found['near_ties']:,}"))
+    if found["undecided"]:
+        rows.append(("undecided", f"{found['undecided']:,}"))
+    return rows
+
+
+def _workers(found: Mapping[str, Any], n_workers: int, width: int) -> RenderableType:
+    """The best and the worst by their agreement with the answers."""
+    best, worst = found["best_workers"], found["worst_workers"]
+    rows = [
+        {
+            "worker": named(worker["worker"]),
+            "labels": f"{worker['labels']:,}",
+            "agreement": f"{worker['agreement']:.3f}",
         }
-    return read
+        for worker in [*best, *worst]
+    ]
+    styles = ["green"] * len(best) + ["red"] * len(worst)
+    columns = [Column("worker", "words"), Column("labels"), Column("agreement")]
+    return table(columns, rows, width, title=_who(found, n_workers), styles=styles)
 
 
-def _labels(result: Result | Multilabel) -> int:
-    if isinstance(result, Multilabel):
-        return result.n_labels
-    return int(result.tally.sum().round())
+def _who(found: Mapping[str, Any], n_workers: int) -> str:
+    """Which workers are shown, of how many."""
+    best, worst = len(found["best_workers"]), len(found["worst_workers"])
+    ranked, least = found["ranked_workers"], found["least_labels"]
+    enough = f" with {least:g} labels or more" if ranked < n_workers else ""
+    if best + worst == ranked:
+        return f"Workers{enough}"
+    return f"{best} best and {worst} worst of {ranked:,} workers{enough}"
 
 
-def _found(result: Result | Multilabel) -> dict[str, Any]:
-    overview = result.overview
-    shares = overview.answered / max(overview.tasks, 1)
-    return {
-        "class_shares": {
-            str(name): float(share) for name, share in zip(result.classes, shares, strict=True)
-        },
-        "mean_confidence": overview.confidence / max(overview.tasks, 1),
-        "expected_error": _expected_error(result),
-        "near_ties": overview.near_ties,
-        "undecided": overview.undecided,
-        "best_workers": _workers(result, by="low", descending=True),
-        "worst_workers": _workers(result, by="high", descending=False),
-    }
-
-
-def _expected_error(result: Result | Multilabel) -> dict[str, float] | None:
-    return None if isinstance(result, Multilabel) else result.expected_error._asdict()
-
-
-def _mixture(result: Result | Multilabel) -> dict[str, Any] | None:
-    """Of a model that mixes others: their weights, and on how many tasks their answers differ."""
-    if isinstance(result, Multilabel) or not isinstance(result.model, Auto):
-        return None
-    model = result.model
-    return {
-        "weights": model.weights_of(result.params),
-        "why": model.why(result.params),
-        "vote_worth": model.vote_worth(result.params),
-        "temperature": result.params.temperature,
-        "hidden_votes": result.params.held_out,
-        "tasks_that_differ": result.stats.differ,
-    }
-
-
-def _workers(result: Result | Multilabel, by: str, descending: bool) -> list[dict[str, Any]]:
-    """Ranked by the bound of the interval that is sure, so that few labels do not lead."""
-    workers = result.crowd_frame if isinstance(result, Multilabel) else result.workers_frame
-    ranked = workers.sort(by, descending=descending, maintain_order=True)
-    rows = ranked.head(SHOWN_WORKERS).to_dicts()
-    return [row | {"worker": _name(row["worker"])} for row in rows]
-
-
-def _name(name: Any) -> Any:
-    """A name as JSON can say it, which has no dates and no infinity."""
-    is_plain = isinstance(name, (str, int)) or (isinstance(name, float) and math.isfinite(name))
-    return name if is_plain else str(name)
-
-
-def _how(result: Result | Multilabel) -> dict[str, Any]:
-    return {
-        "method": result.method,
-        "mixture": _mixture(result),
-        "iterations": result.iterations,
-        "converged": result.converged,
-        "objective": _finite(result.objective[-1]),
-        "log_likelihood": _finite(result.log_likelihood),
-        "seconds": result.seconds,
-        "version": __version__,
-    }
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no infinity: the logarithm of zero is left out."""
-    return value if value is not None and math.isfinite(value) else None
+def _how(how: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = [("method", how["method"]), ("iterations", iterations(how))]
+    if how["mixture"] is not None:
+        weights = how["mixture"]["weights"].items()
+        rows.append(("weights", ", ".join(f"{name} {share:.0%}" for name, share in weights)))
+        rows.append(("why", how["mixture"]["why"]))
+        rows.append(("tasks they differ on", f"{how['mixture']['tasks_that_differ']:,}"))
+    if how["log_likelihood"] is not None:
+        rows.append(("log-likelihood", f"{how['log_likelihood']:,.2f}"))
+    return [*rows, ("seconds", f"{how['seconds']:.2f}")]

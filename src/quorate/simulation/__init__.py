@@ -1,6 +1,6 @@
 """Crowds with known truth."""
 
 from quorate.simulation.crowd import Crowd
-from quorate.simulation.simulate import simulate
+from quorate.simulation.drawing import simulate
 
 __all__ = ["Crowd", "simulate"]

@@ -228,8 +228,7 @@ def _from_codes(pairs: NDArray[Any], n_tasks: int | None, n_workers: int | None)
 
 
 def _from_names(source: Any) -> Asked:
-    from quorate.votes import complete_rows, find, read_table
-    from quorate.votes.reading import retyped
+    from quorate.votes import complete_rows, find, read_table, retyped
 
     table = read_table(source, ("task", "worker"), strict=False)
     frame = complete_rows(table).unique(maintain_order=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Crowd:
     """Simulated labels, the truth behind them, and the workers' confusion matrices.
 
@@ -150,6 +150,15 @@ class Crowd:
         asked = np.bincount(self._task[self._first], minlength=labels.n_tasks)[:, None]
         wrong = np.where(2 * named == asked, 0.5, (2 * named > asked) != self.truth)
         return float(wrong.mean())
+
+    def __repr__(self) -> str:
+        labels, kinds = self.labels, Counter([] if self.kind is None else self.kind.tolist())
+        people = ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common())
+        return (
+            f"Crowd({labels.n_tasks:,} tasks, {labels.n_workers:,} workers"
+            f"{f' ({people})' if people else ''}, {len(self._voters):,} votes,"
+            f" {labels.n_classes} classes; mean accuracy {self.accuracy.mean():.3f})"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """What `quorate simulate --json` prints."""

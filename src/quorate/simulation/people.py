@@ -47,12 +47,12 @@ class Skills:
     """What workers know before any misbehaves: accuracies of low + (high - low) * Beta, or normal
     abilities on tasks of log-normal easiness."""
 
-    kind: str
-    beta: tuple[float, float]
-    low: float
-    high: float
-    ability_prior: tuple[float, float]
-    easiness_prior: tuple[float, float]
+    kind: str = "one-coin"
+    beta: tuple[float, float] = (4.0, 2.0)
+    low: float = 0.0
+    high: float = 1.0
+    ability_prior: tuple[float, float] = (1.0, 1.0)
+    easiness_prior: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
         require_choice("kind", self.kind, SKILLS)
@@ -105,12 +105,12 @@ class Conduct:
     """How workers behave: shares of spammers and inverted workers, a number of colluders, groups
     whose members' errors are correlated, and after how many votes half the answers are guesses."""
 
-    spammers: float
-    inverted: float
-    colluders: int
-    groups: int
-    correlation: float | None
-    tiring: float | None
+    spammers: float = 0.0
+    inverted: float = 0.0
+    colluders: int = 0
+    groups: int = 0
+    correlation: float | None = None
+    tiring: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("spammers", "inverted"):

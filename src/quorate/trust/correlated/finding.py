@@ -47,6 +47,12 @@ class Independence(NamedTuple):
     weight: Floats | None
     groups: tuple[Group, ...]
 
+    def __repr__(self) -> str:
+        if not self.groups:
+            return "Independence(no correlated workers)"
+        worth = ", ".join(f"{len(g.workers):,} workers worth {g.worth:.1f}" for g in self.groups)
+        return f"Independence({len(self.groups):,} groups of correlated workers: {worth})"
+
 
 class Look(NamedTuple):
     """A fit in which each group counts for what it is worth, the labels as they were weighed, the

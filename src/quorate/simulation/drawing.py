@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from quorate.arguments import refuse_unknown, some_of
 from quorate.errors import UsageError
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
@@ -18,6 +19,7 @@ from quorate.simulation.assignment import ASSIGNMENTS, Asked, assign, from_table
 from quorate.simulation.crowd import Crowd, choices
 from quorate.simulation.people import (
     Conduct,
+    People,
     Questions,
     Skills,
     Streams,
@@ -27,6 +29,38 @@ from quorate.simulation.people import (
 )
 
 WORKERS, TASKS = 50, 1000
+OPTIONS = ("workers", "n_tasks", "labels_per_task", "n_classes", "assignment", "seed")
+
+
+class Skilled(TypedDict, total=False):
+    """What workers know."""
+
+    kind: Literal["one-coin", "confusion", "glad"] | None
+    beta: tuple[float, float]
+    low: float
+    high: float
+    ability_prior: tuple[float, float]
+    easiness_prior: tuple[float, float]
+
+
+class Behaving(TypedDict, total=False):
+    """How workers behave."""
+
+    spammers: float
+    inverted: float
+    colluders: int
+    groups: int
+    correlation: float | None
+    tiring: float | None
+
+
+class Simulating(Skilled, Behaving, total=False):
+    """Everything else that `simulate` can be told, beside what it names itself."""
+
+    prior: Floats | Sequence[float] | None
+    several: float | None
+    skew: float
+    n_features: int
 
 
 def simulate(
@@ -35,31 +69,16 @@ def simulate(
     labels_per_task: int | None = None,
     *,
     n_classes: int | None = None,
-    kind: str | None = None,
-    beta: tuple[float, float] = (4.0, 2.0),
-    low: float = 0.0,
-    high: float = 1.0,
-    ability_prior: tuple[float, float] = (1.0, 1.0),
-    easiness_prior: tuple[float, float] = (1.0, 1.0),
-    prior: Floats | Sequence[float] | None = None,
-    several: float | None = None,
     assignment: Any = "random",
-    skew: float = 1.0,
-    spammers: float = 0.0,
-    inverted: float = 0.0,
-    colluders: int = 0,
-    groups: int = 0,
-    correlation: float | None = None,
-    tiring: float | None = None,
-    n_features: int = 0,
     seed: int = 0,
+    **how: Unpack[Simulating],
 ) -> Crowd:
     """Draw a crowd whose truth is known: tasks, workers, who is asked what, and what they say.
 
     Each aspect has a random stream of its own: to switch one on does not change what is drawn for
     the others.
 
-    Options:
+    Options (all but the first three by name):
         workers: how many (50), or their confusion matrices ``[worker, truth, label]``.
         n_tasks: how many tasks (1000).
         labels_per_task: different workers on each task (5, or all if they are fewer).
@@ -82,12 +101,12 @@ def simulate(
             the classes of its own.
         inverted: the share of workers who say the next class instead of the one they mean; in GLAD
             of those with their ability turned round.
-        colluders: so many workers all give one answer to a task, that of the first of them.
-        groups: the honest workers are judges in so many groups.
+        colluders: a number of workers who all give one answer to a task, that of the first of them.
+        groups: a number of groups, in which the honest workers are judges.
         correlation: how often a judge gives its group's common answer to the task (0.5), which is
             right as often as a member is on average; else its own.
-        tiring: after so many votes half of a worker's answers are guesses, after twice as many
-            three quarters.
+        tiring: a number of votes after which half of a worker's answers are guesses, after twice
+            as many three quarters.
         n_features: binary features of the tasks, with a rate for each class from 0.1 to 0.9.
         seed: another number, another crowd.
 
@@ -101,47 +120,95 @@ def simulate(
         >>> ring.labels.n_labels
         200
     """
+    refuse_unknown("simulate", how, (*Simulating.__annotations__, *OPTIONS))
     given = None if workers is None or np.ndim(workers) == 0 else _matrices(workers)
-    classes = _classes(n_classes, prior, several, given)
-    skills = Skills(kind or "one-coin", beta, low, high, ability_prior, easiness_prior)
-    conduct = Conduct(spammers, inverted, colluders, groups, correlation, tiring)
-    require_whole("n_features", n_features, at_least=0)
-    if given is not None and (kind is not None or several is not None):
-        surplus = "kind" if kind is not None else "several"
-        raise UsageError(f"Confusion matrices say all of the workers: leave {surplus} out.")
+    classes = _classes(n_classes, how.get("prior"), how.get("several"), given)
+    kind: str | None = how.get("kind")
+    skills = Skills(**{**some_of(how, Skilled), "kind": kind or "one-coin"})
+    conduct = Conduct(**some_of(how, Behaving))
+    require_whole("n_features", how.get("n_features", 0), at_least=0)
+    _require_no_surplus(given, how)
     streams = _streams(seed, given is not None)
 
-    n_workers: Any = len(given) if given is not None else workers
-    asked = _from_table(assignment, n_tasks, n_workers, labels_per_task)
+    size = Size(len(given) if given is not None else workers, n_tasks, labels_per_task)
+    asked = _from_table(assignment, size)
     n_tasks = _count("n_tasks", n_tasks, TASKS) if asked is None else asked.n_tasks
     truth = classes.truth(n_tasks, streams.truth)
     if asked is None:
-        n_workers = _count("workers", n_workers, WORKERS)
-        per_task = None if labels_per_task is None else _count("labels_per_task", labels_per_task)
-        asked = assign(assignment, n_tasks, n_workers, per_task, skew, streams.assignment)
-
+        asked = _assigned(assignment, size, how.get("skew", 1.0), streams.assignment)
     people = draw_people(skills, conduct, given, asked.n_workers, classes.questions, streams)
     easiness = None
     if people.ability is not None:
-        easiness = np.exp(streams.easiness.normal(*easiness_prior, n_tasks))
+        easiness = np.exp(streams.easiness.normal(*skills.easiness_prior, n_tasks))
     said = answers(people, conduct, asked, truth, easiness, streams)
-    rate = features = None
-    if n_features:
-        rate = streams.features.uniform(0.1, 0.9, (n_features, classes.n))
-        features = draw_features(rate, truth, classes.n, streams.features)
+    rate, features = _features(how.get("n_features", 0), truth, classes.n, streams.features)
+    labels = _labels(asked, said, classes, features)
+    return _crowd(Drawing(labels, truth, classes, people, asked, easiness, rate))
+
+
+class Size(NamedTuple):
+    """How many workers, tasks, and labels of each task are asked for; None if that is open."""
+
+    workers: Any
+    tasks: int | None
+    labels_per_task: int | None
+
+
+class Drawing(NamedTuple):
+    """All that was drawn for a crowd."""
+
+    labels: Labels
+    truth: Codes
+    classes: _Classes
+    people: People
+    asked: Asked
+    easiness: Floats | None
+    rate: Floats | None
+
+
+def _crowd(drawn: Drawing) -> Crowd:
+    """The crowd, with one right answer for each task or with several."""
+    several = drawn.classes.several is not None
+    people, asked, truth = drawn.people, drawn.asked, drawn.truth
     return Crowd(
-        _labels(asked, said, classes, features),
-        truth[0] if several is None else np.ascontiguousarray(truth.T),
-        people.confusion[0] if several is None else np.swapaxes(people.confusion, 0, 1),
-        prior=classes.shares,
+        drawn.labels,
+        np.ascontiguousarray(truth.T) if several else truth[0],
+        np.swapaxes(people.confusion, 0, 1) if several else people.confusion[0],
+        prior=drawn.classes.shares,
         kind=people.kind,
         group=people.group,
         ability=None if people.ability is None else people.ability[: asked.n_workers],
-        difficulty=None if easiness is None else 1 / easiness,
-        feature_rate=rate,
+        difficulty=None if drawn.easiness is None else 1 / drawn.easiness,
+        feature_rate=drawn.rate,
         task_names=asked.task_names,
         worker_names=asked.worker_names,
     )
+
+
+def _require_no_surplus(given: Floats | None, how: Simulating) -> None:
+    """Confusion matrices leave nothing open of what workers know."""
+    for surplus in ("kind", "several"):
+        if given is not None and how.get(surplus) is not None:
+            raise UsageError(f"Confusion matrices say all of the workers: leave {surplus} out.")
+
+
+def _assigned(assignment: str, size: Size, skew: float, random: np.random.Generator) -> Asked:
+    """Who is asked what, drawn."""
+    n_tasks = _count("n_tasks", size.tasks, TASKS)
+    n_workers = _count("workers", size.workers, WORKERS)
+    per_task = size.labels_per_task
+    per_task = None if per_task is None else _count("labels_per_task", per_task)
+    return assign(assignment, n_tasks, n_workers, per_task, skew, random)
+
+
+def _features(
+    n_features: int, truth: Codes, n_classes: int, random: np.random.Generator
+) -> tuple[Floats | None, csr_array | None]:
+    """How often tasks of a class have each feature, and which have it."""
+    if not n_features:
+        return None, None
+    rate = random.uniform(0.1, 0.9, (n_features, n_classes))
+    return rate, draw_features(rate, truth, n_classes, random)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,9 +298,7 @@ def _count(option: str, value: Any, default: int = 1) -> int:
     return int(value)
 
 
-def _from_table(
-    assignment: Any, n_tasks: int | None, n_workers: int | None, per_task: int | None
-) -> Asked | None:
+def _from_table(assignment: Any, size: Size) -> Asked | None:
     """Who is asked what by a table; None if the assignment is to be drawn."""
     if isinstance(assignment, str):
         if assignment in ASSIGNMENTS:
@@ -243,9 +308,9 @@ def _from_table(
                 f"assignment is one of {', '.join(ASSIGNMENTS)}, or a table of task and worker, not"
                 f" {assignment!r}."
             )
-    if per_task is not None:
+    if size.labels_per_task is not None:
         raise UsageError("A table of assignments says who labels what: leave labels_per_task out.")
-    return from_table(assignment, n_tasks, n_workers)
+    return from_table(assignment, size.tasks, size.workers)
 
 
 def _labels(asked: Asked, said: Codes, classes: _Classes, features: csr_array | None) -> Labels:

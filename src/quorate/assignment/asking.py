@@ -1,0 +1,154 @@
+"""Votes asked for one by one: which task, of whom, until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.assignment.gain import worth
+from quorate.assignment.situation import Situation, ranked
+from quorate.assignment.workers import Pool
+from quorate.errors import UsageError, require_number
+from quorate.kernels import Floats
+
+Ask = Literal["anyone", "best"]
+NOTHING = 1e-6  # a gain in expected error that is as good as none
+
+
+class Limits(NamedTuple):
+    """When to stop: what may be spent, the confidence that is enough, the error that is."""
+
+    budget: float | None
+    confidence: float | None
+    max_error: float | None
+
+    def require_one(self) -> None:
+        """Refuse to go on for ever, and limits that nothing reaches."""
+        if self == (None, None, None):
+            raise UsageError(
+                "Say when to stop: a budget, a confidence, or an expected error (max_error)."
+            )
+        if self.budget is not None:
+            require_number("budget", self.budget, at_least=0)
+        for name, share in (("confidence", self.confidence), ("max_error", self.max_error)):
+            if share is not None and not 0 < share < 1:
+                raise UsageError(f"{name} is between 0 and 1, not {share!r}.")
+
+
+class Ranking(NamedTuple):
+    """A policy, and what it gives each task."""
+
+    policy: str
+    score: Floats
+
+
+class Asking:
+    """Goes through the tasks in their rank and finds someone for each."""
+
+    def __init__(
+        self,
+        situation: Situation,
+        ranking: Ranking,
+        pool: Pool,
+        ask: Ask,
+        limits: Limits,
+        random: np.random.Generator,
+    ) -> None:
+        self.situation, self.pool, self.to, self.random = situation, pool, ask, random
+        self.policy, self.score = ranking
+        self.limits = limits
+        self.asked: list[tuple[int, int]] = []  # task, place in the pool
+        self.given: dict[int, set[int]] = {}
+        self.more = np.zeros(len(self.score), dtype=np.int64)
+        self.spent, self.reason = 0.0, ""
+        self._total = float(situation.ahead[:, 0].sum())
+
+    @property
+    def error(self) -> float:
+        return self._total / len(self.score)
+
+    def ask(self) -> None:
+        """Ask for votes until a limit is reached, or nobody is left."""
+        limits, eligible = self.limits, self.eligible
+        if not eligible.any():
+            self.reason = f"every label has a confidence of {limits.confidence} or more"
+            return
+        left = np.inf if limits.budget is None else float(limits.budget)
+        stuck: set[int] = set()
+        n_eligible = int(eligible.sum())
+        for task in self._in_turn():
+            if self._enough(left) or len(stuck) == n_eligible:
+                break
+            place = None if task in stuck else self._find(task, left)
+            if place is None:
+                stuck.add(task)
+            else:
+                left -= self._give(task, place)
+        everyone_asked = len(stuck) == n_eligible
+        self.reason = self._enough(left) or self._out_of(everyone_asked)
+
+    def _enough(self, left: float) -> str:
+        """The limit that has been reached; nothing as long as none has."""
+        limits = self.limits
+        if limits.max_error is not None and self.error <= limits.max_error:
+            return f"the expected error is down to {limits.max_error}"
+        if limits.budget is not None and left < self.pool.cost.min(initial=np.inf):
+            return "the budget is spent"
+        return ""
+
+    def _out_of(self, everyone_asked: bool) -> str:
+        """Why there are no more votes to ask for, although no limit has been reached."""
+        limits = self.limits
+        if limits.budget is None and limits.max_error is None:
+            return f"every label below a confidence of {limits.confidence} gets a vote"
+        if limits.budget is None and not everyone_asked:
+            return "no further ahead can be seen: look again when they are in"
+        return "nobody is left to ask"
+
+    @cached_property
+    def eligible(self) -> NDArray[np.bool_]:
+        """The tasks that may get votes: those below the confidence that is enough, and for the
+        gain, if there are such, those that votes may change."""
+        if self.limits.confidence is not None:
+            unsure: NDArray[np.bool_] = self.situation.confidence < self.limits.confidence
+            return unsure
+        open_to_change = worth(self.situation.ahead) > NOTHING
+        if self.policy == "gain" and open_to_change.any():
+            gaining: NDArray[np.bool_] = open_to_change
+            return gaining
+        return np.ones(len(self.score), dtype=bool)
+
+    def _in_turn(self) -> Iterable[int]:
+        """Yield tasks by rank, for as many rounds as the stopping rule allows."""
+        limits, eligible = self.limits, self.eligible
+        order = ranked(self.score, eligible, int(eligible.sum())).tolist()
+        rounds = 1
+        if limits.budget is not None:
+            rounds = len(self.pool.workers)
+        elif limits.max_error is not None:
+            rounds = self.situation.ahead.shape[1] - 1  # votes that are looked ahead to
+        for _ in range(rounds):
+            yield from order
+
+    def _find(self, task: int, left: float) -> int | None:
+        given = self.given.get(task, set())
+        labels = self.situation.labels
+        if self.to == "best":
+            belief = self.situation.result.posterior[task]
+            return self.pool.best(task, labels, given, belief, left)
+        return self.pool.anyone(task, labels, given, self.random, left)
+
+    def _give(self, task: int, place: int) -> float:
+        self.asked.append((task, place))
+        self.given.setdefault(task, set()).add(int(self.pool.workers[place]))
+        self.pool.capacity[place] -= 1
+        ahead, last = self.situation.ahead, self.situation.ahead.shape[1] - 1
+        before, after = min(self.more[task], last), min(self.more[task] + 1, last)
+        self._total -= float(ahead[task, before] - ahead[task, after])
+        self.more[task] += 1
+        self.spent += float(self.pool.cost[place])
+        return float(self.pool.cost[place])

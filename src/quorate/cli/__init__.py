@@ -1,0 +1,35 @@
+"""The command line: parse, call, show. A command imports what is heavy when it runs."""
+
+from __future__ import annotations
+
+import click
+
+from quorate import __version__
+from quorate.cli.commands import COMMANDS
+from quorate.cli.group import Commands
+
+__all__ = ["main"]
+
+EPILOG = """`quorate votes.csv` is short for `quorate aggregate votes.csv`.
+
+\b
+To have commands, methods and their options completed by the shell:
+  bash  echo 'eval "$(_QUORATE_COMPLETE=bash_source quorate)"' >> ~/.bashrc
+  zsh   echo 'eval "$(_QUORATE_COMPLETE=zsh_source quorate)"' >> ~/.zshrc
+  fish  _QUORATE_COMPLETE=fish_source quorate > ~/.config/fish/completions/quorate.fish
+
+\b
+Exit codes: 0 done, 1 the data is wrong, 2 the call is wrong, 130 interrupted.
+"""
+
+
+@click.group(
+    "quorate",
+    cls=Commands,
+    commands=COMMANDS,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="quorate")
+def main() -> None:
+    """Turn many people's (or models') noisy labels into answers you can trust."""

@@ -1,0 +1,321 @@
+"""Look at the graph, fit once, look at pairs and workers; say what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from textwrap import shorten
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+import polars as pl
+
+from quorate.arguments import refuse_unknown
+from quorate.diagnosis import findings, graph, workers
+from quorate.diagnosis.agreement import agreement_of
+from quorate.diagnosis.agreement import worker_kinds as agreement_of_kinds
+from quorate.diagnosis.facts import (
+    Agreement,
+    CopyingPair,
+    Finding,
+    WorkerGraph,
+    WorkerGroup,
+    WorkerKind,
+)
+from quorate.diagnosis.theory import Knowledge, knowledge
+from quorate.engines.engine import Engine
+from quorate.engines.threads import Threads
+from quorate.errors import require_number
+from quorate.fitting import Fit
+from quorate.kernels import Floats
+from quorate.labels import Codebook, Labels
+from quorate.trust import correlated
+from quorate.trust.correlated.copying import Pairs, Suspects, look_at_pairs
+from quorate.votes import (
+    Kind,
+    Reading,
+    ReadReport,
+    Votes,
+    read_answers,
+    read_votes,
+    with_gold,
+)
+from quorate.votes import worker_kinds as kinds_of
+from quorate.votes.store import Progress
+
+OPTIONS = ("gold", "worker_kinds", "seed", "threads", "progress")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis:
+    """What the votes say about the crowd; `findings` say what to do about it."""
+
+    tasks: int
+    labels: int
+    classes: int
+    agreement: Agreement
+    graph: WorkerGraph
+    knowledge: Knowledge | None
+    copying: tuple[CopyingPair, ...]
+    groups: tuple[WorkerGroup, ...]
+    kinds: tuple[WorkerKind, ...]
+    findings: tuple[Finding, ...]
+    codebook: Codebook
+    judgement: workers.Judgement | None
+    read: ReadReport
+    kind: Kind = Kind()
+    notes: tuple[str, ...] = ()
+    per_worker: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def workers(self) -> Any:
+        """A table of worker, labels (that can be judged), agreement (with what the others say is
+        right), informed (0 to 1) with its bounds, and verdict, with its kind where it has one; in
+        the caller's kind of table."""
+        return self.kind.give(self.workers_frame)
+
+    @cached_property
+    def workers_frame(self) -> pl.DataFrame:
+        """The same as a polars frame, by role."""
+        names = self.codebook.workers.alias("worker")
+        if self.judgement is None:
+            return names.to_frame()
+        judged = self.judgement
+        return pl.DataFrame(
+            {
+                "worker": names,
+                "labels": judged.labels.round().astype(np.int64),
+                "agreement": judged.agreement,
+                "informed": judged.informed,
+                "low": judged.low,
+                "high": judged.high,
+                "verdict": judged.verdict,
+                **self.per_worker,
+            }
+        )
+
+    def __repr__(self) -> str:
+        counts = (
+            f"{self.tasks:,} tasks, {len(self.codebook.workers):,} workers, {self.labels:,} labels"
+        )
+        found = [
+            f"  {finding.level:<8} {finding.name}: {shorten(finding.what, 70, placeholder=' ...')}"
+            for finding in self.findings
+        ]
+        lines = [f"Diagnosis of {counts}", *(found or ["  nothing found"]), "  tables   .workers"]
+        return "\n".join([*lines, *(f"  note     {note}" for note in self.notes)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `quorate diagnose --json` prints."""
+        return {
+            "read": {
+                "tasks": self.tasks,
+                "workers": len(self.codebook.workers),
+                "labels": self.labels,
+                "classes": self.classes,
+                "dropped_missing": self.read.missing,
+                "repeated": self.read.repeated,
+            },
+            "findings": [finding.as_dict() for finding in self.findings],
+            "agreement": asdict(self.agreement),
+            "graph": asdict(self.graph),
+            "knowledge": None if self.knowledge is None else self.knowledge.as_dict(),
+            "copying": [asdict(pair) for pair in self.copying],
+            "groups": [asdict(group) for group in self.groups],
+            "kinds": [asdict(kind) for kind in self.kinds],
+            "notes": list(self.notes),
+        }
+
+
+def diagnose(
+    votes: Any,
+    *,
+    gold: Any = None,
+    worker_kinds: Any = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **reading: Unpack[Reading],
+) -> Diagnosis:
+    """Say from the votes alone whether this crowd can be learned, by what, and whom to mistrust.
+
+    `votes` and the options of reading them are as for `aggregate`; of a worker's repeated answers
+    to a task only the first is looked at. `gold` holds known answers, which help to judge workers.
+    `worker_kinds` says what each worker is, human or model for instance: a table of worker and
+    kind, or a mapping. `seed` is for the bootstrap and for samples of very many pairs, `threads`
+    the number of threads, and `progress` is told what is under way.
+
+    Examples:
+        >>> ring = [(t, w % 4, "yes") for t in range(4) for w in (t, t + 1)] + [(0, 0, "no")]
+        >>> found = diagnose(ring)
+        >>> found.graph.not_identifiable
+        ((0, 1, 2, 3),)
+        >>> found.findings[0].name
+        'not identifiable'
+    """
+    refuse_unknown("diagnose", reading, (*Reading.__annotations__, *OPTIONS))
+    require_number("seed", seed, at_least=0)
+    read = read_votes(votes, **reading)
+    if gold is not None:
+        read = with_gold(read, read_answers(gold, reading))
+    kinds = None
+    if worker_kinds is not None:
+        kinds, notes = kinds_of(worker_kinds, read.codebook.workers)
+        read = read.noted(*notes)
+    labels = read.labels.without_repeats() if read.report.repeated else read.labels
+    subject = Subject(labels, read, kinds, seed, progress)
+    engine = Threads(threads)
+    try:
+        return _diagnose(subject, engine)
+    finally:
+        engine.close()
+
+
+class Subject(NamedTuple):
+    """The labels without repeats, the votes they are of, the workers' kinds if they are known, a
+    seed, and who is told of progress."""
+
+    labels: Labels
+    votes: Votes
+    kinds: list[str | None] | None
+    seed: int
+    progress: Progress | None
+
+    def tell(self, what: str, done: int) -> None:
+        """Say which of the steps is under way."""
+        if self.progress:
+            self.progress(what, done, STEPS)
+
+
+STEPS = 4
+
+
+class Evidence(NamedTuple):
+    """What a fit says of pairs of workers, of each worker, and of all."""
+
+    result: Fit
+    groups: correlated.Groups
+    pairs: Pairs
+    judgement: workers.Judgement
+    knowledge: Knowledge
+
+
+def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
+    labels, book = subject.labels, subject.votes.codebook
+    subject.tell("the worker graph and agreement", 0)
+    who, agreement = graph.worker_graph(labels), agreement_of(labels, subject.seed)
+    evidence = _look(subject, who, engine) if labels.n_classes > 1 else None
+    subject.tell("findings", 3)
+    judgement = None if evidence is None else evidence.judgement
+    groups = () if evidence is None else evidence.groups
+    copying = () if evidence is None else _copying(evidence.pairs.copying, book)
+    known = None if evidence is None else evidence.knowledge
+    found = _graph(subject, who, evidence)
+    named = _named(groups, book)
+    facts = findings.Facts(
+        labels, book, who, found, judgement, known, agreement.alpha, copying, named
+    )
+    kinds = subject.kinds
+    subject.tell("done", STEPS)
+    return Diagnosis(
+        tasks=labels.n_tasks,
+        labels=labels.n_labels,
+        classes=labels.n_classes,
+        agreement=agreement,
+        graph=found,
+        knowledge=known,
+        copying=copying,
+        groups=named,
+        kinds=() if kinds is None else agreement_of_kinds(labels, kinds, judgement, groups),
+        findings=findings.findings(facts),
+        codebook=book,
+        judgement=judgement,
+        read=subject.votes.report,
+        kind=subject.votes.kind,
+        notes=subject.votes.notes,
+        per_worker={} if kinds is None else {"kind": kinds},
+    )
+
+
+def _look(subject: Subject, who: graph.Graph, engine: Engine) -> Evidence:
+    """Fit Dawid-Skene with each group of correlated workers counting for what it is worth, and hold
+    pairs and workers against it."""
+    labels, seed = subject.labels, subject.seed
+    subject.tell("a fit, and correlated workers", 1)
+    seen = correlated.look(labels, correlated.meet(labels, seed), engine)
+    subject.tell("pairs of workers, and each worker", 2)
+    prior, voice = seen.result.params.prior, correlated.voices(seen.groups, labels.n_workers)
+    return Evidence(
+        seen.result,
+        seen.groups,
+        look_at_pairs(labels, seen.confusion, prior, who.told, seed, voice),
+        workers.judge(seen.labels, seen.result, engine),
+        knowledge(labels, seen.confusion, prior),
+    )
+
+
+def _named(groups: correlated.Groups, book: Codebook) -> tuple[WorkerGroup, ...]:
+    """The groups by the names of their workers."""
+    return tuple(
+        WorkerGroup(tuple(book.workers.gather(group.workers)), group.correlation, group.worth)
+        for group in groups
+    )
+
+
+def _graph(subject: Subject, who: graph.Graph, evidence: Evidence | None) -> WorkerGraph:
+    """The graph in numbers; of pairs and skills only where there was something to fit."""
+    labels, book = subject.labels, subject.votes.codebook
+    met = None if evidence is None else evidence.pairs
+    lowest = None if met is None else graph.smallest_eigenvalue(labels, who.told, subject.seed)
+    bound = None
+    if evidence is not None and lowest is not None and not evidence.pairs.sampled:
+        skills = _skills(evidence.result, labels.n_classes)
+        bound = _skill_error(evidence.pairs, lowest, skills[who.told])
+    return WorkerGraph(
+        components=int((who.size > 1).sum()),
+        largest=int(who.size[0]),
+        alone=int(who.alone.sum()),
+        not_identifiable=_members(who, book),
+        pairs=0 if met is None else met.pairs,
+        sampled=met is not None and met.sampled,
+        shared_least=0 if met is None else met.least,
+        shared_median=0.0 if met is None else met.median,
+        eigenvalue=None if lowest is None else lowest.value,
+        settled=lowest is not None and lowest.settled,
+        skill_error=bound,
+    )
+
+
+def _skills(result: Fit, n_classes: int) -> Floats:
+    """Each worker's accuracy beyond chance, s = (k p - 1) / (k - 1)."""
+    p = result.tally[:, 0] / np.maximum(result.tally.sum(axis=1), 1e-12)
+    skills: Floats = (n_classes * p - 1) / (n_classes - 1)
+    return skills
+
+
+def _skill_error(met: Pairs, lowest: graph.Eigenvalue, skills: Floats) -> float | None:
+    """Theorem 3 with the noise that Hoeffding's inequality allows. The paper divides by the
+    eigenvalue of ``2 (D + N)``; its Eq. 4, without the 2, gives the bound that is used here."""
+    floor = float(np.abs(skills).min()) ** 2 * lowest.value
+    if not lowest.settled or floor <= 0:
+        return None
+    return met.weight_norm * met.noise_norm / floor
+
+
+def _members(who: graph.Graph, book: Codebook) -> tuple[tuple[Any, ...], ...]:
+    """The names of the workers in each component whose skills cannot be told."""
+    inside = np.flatnonzero(who.open[who.component])
+    inside = inside[np.argsort(who.component[inside], kind="stable")]
+    cuts = np.flatnonzero(np.diff(who.component[inside])) + 1
+    names = book.workers.gather(inside).to_list()
+    edges = [0, *cuts.tolist(), len(inside)] if len(inside) else [0]
+    return tuple(tuple(names[a:b]) for a, b in pairwise(edges))
+
+
+def _copying(suspects: Suspects, book: Codebook) -> tuple[CopyingPair, ...]:
+    names = (book.workers.gather(end).to_list() for end in suspects.pairs[:2])
+    columns = (*suspects.pairs[2:], suspects.expected, suspects.copied, suspects.p)
+    rows = zip(*names, *(column.tolist() for column in columns), strict=True)
+    return tuple(CopyingPair((first, second), *row) for first, second, *row in rows)

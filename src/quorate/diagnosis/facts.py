@@ -1,0 +1,107 @@
+"""What is measured and found of a crowd, each by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+Level = Literal["problem", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Krippendorff's alpha (nominal) with its 95 % bootstrap interval over tasks, and Fleiss'
+    kappa; None where votes leave them undefined."""
+
+    alpha: float | None
+    alpha_low: float | None
+    alpha_high: float | None
+    kappa: float | None
+
+
+@dataclass(frozen=True)
+class WorkerGraph:
+    """Workers joined by the tasks they share.
+
+    `components` counts those of two workers or more, and
+    `alone` the workers who share no task; `not_identifiable` are the components (by the names of
+    their workers) without an odd cycle, whose skills votes cannot tell.
+
+    `pairs` share at least `shared_least` tasks, `shared_median` in the middle; when `sampled`, they
+    are the pairs of a sample of the workers. `eigenvalue` is the smallest of the signless
+    Laplacian of the other components, an upper bound if it has not `settled`; `skill_error` bounds
+    the 2-norm of the error of all their skills together with 95 % confidence. As skills are between
+    -1 and 1, a bound beyond the root of the number of workers says nothing.
+    """
+
+    components: int
+    largest: int
+    alone: int
+    not_identifiable: tuple[tuple[Any, ...], ...]
+    pairs: int
+    sampled: bool
+    shared_least: int
+    shared_median: float
+    eigenvalue: float | None
+    settled: bool
+    skill_error: float | None
+
+
+@dataclass(frozen=True)
+class CopyingPair:
+    """Two workers who agree on more of their shared tasks than their skills explain; `copied` is
+    the share of labels that would have to be copied for that, `p` the chance of it otherwise."""
+
+    workers: tuple[Any, Any]
+    shared: int
+    agreed: int
+    expected: float
+    copied: float
+    p: float
+
+
+@dataclass(frozen=True)
+class WorkerGroup:
+    """Correlated workers: the share of their labels that would have to be copied for that, and how
+    many independent votes all of theirs are worth."""
+
+    workers: tuple[Any, ...]
+    correlation: float
+    worth: float
+
+
+@dataclass(frozen=True)
+class WorkerKind:
+    """The workers of a kind, human or model for instance: the share of their labels that agrees
+    with what others say is right, how often two of them agree on a task, how often one of them and
+    one of another kind do, and how many are in groups; None where there is nobody to agree."""
+
+    kind: str | None
+    workers: int
+    labels: int
+    agreement: float | None
+    agree_within: float | None
+    agree_across: float | None
+    in_groups: int
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """`what` was found, what to do about it (`advice`), and the `workers` whom it concerns."""
+
+    name: str
+    level: Level
+    what: str
+    advice: str
+    workers: pl.Series | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "level": self.level,
+            "what": self.what,
+            "advice": self.advice,
+            "workers": [] if self.workers is None else self.workers.to_list(),
+        }
