@@ -24,6 +24,7 @@ docs: $(VENV)/.installed-dev
 # What the code knows of the documentation: options, papers, tables of methods, the command line, names.
 reference: $(VENV)/.installed-dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/pictures/draw.py
 
 # The tables and figures of the papers beside the published ones, in about half an hour on two cores.
 papers: $(VENV)/.installed-peers

@@ -12,9 +12,11 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args, is_typeddict
 
 import click
 
@@ -258,15 +260,62 @@ def python_page() -> str:
     }
     sections = [section_of(title, quorate, names) for title, names in groups.items()]
     sections += [
-        section_of("Parts of results", quorate, PARTS),
+        section_of("Keyword arguments", quorate, keyword_groups(groups["Functions"])),
+        section_of("Parts of results, models and methods", quorate, PARTS),
         section_of("quorate.metrics", metrics, functions_of(metrics)),
         section_of("quorate.datasets", datasets, documented(datasets)),
     ]
     return "# Python\n\n" + "\n\n".join(sections) + "\n"
 
 
-# Classes that attributes of public objects have, by their full names.
-PARTS: list[str] = []
+# What attributes of public objects are, and what a model is made of, by their full names.
+PARTS = (
+    "quorate.votes.reading.ReadReport",
+    "quorate.answers.Overview",
+    "quorate.trust.expected_error.ExpectedError",
+    "quorate.comparison.Score",
+    "quorate.diagnosis.facts.Finding",
+    "quorate.diagnosis.facts.Agreement",
+    "quorate.diagnosis.facts.WorkerGraph",
+    "quorate.diagnosis.facts.CopyingPair",
+    "quorate.diagnosis.facts.WorkerGroup",
+    "quorate.diagnosis.facts.WorkerKind",
+    "quorate.diagnosis.theory.Knowledge",
+    "quorate.trust.correlated.groups.Group",
+    "quorate.online.online.Answer",
+    "quorate.online.online.Quality",
+    "quorate.model.Model",
+    "quorate.model.Phase",
+    "quorate.model.Step",
+    "quorate.model.Method",
+    "quorate.options.Option",
+    "quorate.models.em.EM",
+    "quorate.models.moments.Spectral",
+)
+
+
+def keyword_groups(functions: Iterable[str]) -> list[str]:
+    """The typed groups of keyword arguments that functions take as ``**how``, and their parts."""
+    found: dict[str, None] = {}
+    for function in functions:
+        for kind in keywords_of(getattr(quorate, function)):
+            found |= dict.fromkeys(f"{k.__module__}.{k.__name__}" for k in with_parts(kind))
+    return list(found)
+
+
+def keywords_of(function: Any) -> Iterator[Any]:
+    """The type of a function's ``**`` argument, where it is a group."""
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            yield from get_args(parameter.annotation)
+
+
+def with_parts(kind: Any) -> Iterator[Any]:
+    """A group of keyword arguments, and those of its module that it is made of."""
+    yield kind
+    for part in vars(import_module(kind.__module__)).values():
+        if is_typeddict(part) and part.__annotations__.items() < kind.__annotations__.items():
+            yield part
 
 
 def section_of(title: str, home: ModuleType, names: Iterable[str]) -> str:
@@ -277,6 +326,7 @@ def section_of(title: str, home: ModuleType, names: Iterable[str]) -> str:
 def full_name(home: ModuleType, name: str) -> str:
     """Where a name is defined, as mkdocstrings wants it."""
     if "." in name:
+        resolve_name(name)  # raises where there is no such thing
         return name
     thing = getattr(home, name)
     return f"{thing.__module__}.{thing.__qualname__}"

@@ -41,11 +41,12 @@ def run(arguments: list[str], directory: str) -> str:
 
 def drawing(text: str) -> str:
     """The text as a picture of a terminal; times, which differ from run to run, are left out."""
-    steady = re.sub(r"\n[^\n]*\bseconds\b[^\n]*", "", text).rstrip()
+    steady = re.sub(r"\n[^\n]*seconds[^\n]*", "", text).rstrip()
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     console.print(Text(f"$ {COMMAND}", style="bold"))
     console.print(Text.from_ansi(steady))
-    return console.export_svg(title=COMMAND, unique_id="aggregate")
+    svg = console.export_svg(title=COMMAND, unique_id="aggregate")
+    return re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # no font from elsewhere
 
 
 if __name__ == "__main__":
