@@ -25,8 +25,8 @@ from race import PeakMemory
 from rich.console import Console
 from rich.table import Table
 
-from quorate.votes import read_votes
 from quorate.simulation import simulate
+from quorate.votes import read_votes
 
 PER_TASK, WORKERS, CLASSES = 5, 1_000, 4
 

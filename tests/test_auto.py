@@ -14,7 +14,7 @@ import quorate
 from quorate import Labels, demo, fit, kernels, metrics, simulate
 from quorate.engines.threads import Threads
 from quorate.model import Calibration
-from quorate.models import MACE, METHODS, Auto, DawidSkene, Majority
+from quorate.models import MACE, Auto, DawidSkene, Majority
 from quorate.models import auto as module
 from quorate.result import ExpectedError, Overview, Result
 

@@ -14,11 +14,11 @@ from tests.checks import small_blocks
 import quorate
 from quorate import Labels, kernels
 from quorate.cli import main
-from quorate.trust.correlated import Group, agreement
-from quorate.trust.correlated.groups import vote_weights
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.models import METHODS, make
+from quorate.trust.correlated import Group, agreement
+from quorate.trust.correlated.groups import vote_weights
 
 WEIGHING = [name for name, method in METHODS.items() if method.takes_weights]
 

@@ -14,9 +14,9 @@ from tests.checks import Case, assert_same_bits, leaves, small_blocks
 from tests.test_models import CASES
 
 from quorate import Auto, Labels, Result, fit
-from quorate.engines.wire import Cut, only, together, whole
 from quorate.engines.stream import Stream
 from quorate.engines.threads import Threads
+from quorate.engines.wire import Cut, only, together, whole
 from quorate.fitting import Conclude, Found, climb
 from quorate.kernels import Codes, Floats
 from quorate.model import Tree, run_length

@@ -17,8 +17,8 @@ from scipy.special import digamma
 import quorate
 from quorate import DataError, Result, UsageError
 from quorate.cli import main
-from quorate.trust.explanation import NO_SUM, SHARED_OUT, Explanation
 from quorate.models import METHODS
+from quorate.trust.explanation import NO_SUM, SHARED_OUT, Explanation
 
 CROWD = quorate.simulate(workers=12, n_tasks=60, labels_per_task=5, n_classes=3, seed=4)
 TWO = quorate.simulate(workers=12, n_tasks=60, labels_per_task=4, n_classes=2, seed=5)

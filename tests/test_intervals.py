@@ -11,10 +11,10 @@ import pytest
 import quorate
 from quorate import Labels
 from quorate.engines.threads import Threads
-from quorate.trust import Spread, reckon, reckon_matrices
-from quorate.trust.matrices import Drawn, _matrix_intervals, _settled
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
+from quorate.trust import Spread, reckon, reckon_matrices
+from quorate.trust.matrices import Drawn, _matrix_intervals, _settled
 
 UNEVEN = {2: [0.7, 0.3], 3: [0.5, 0.3, 0.2]}
 

@@ -19,8 +19,8 @@ from quorate import DataError, Labels, NaiveBayes, UsageError, metrics
 from quorate.cli import main
 from quorate.engines.threads import Threads
 from quorate.heldout import folds, foretell
-from quorate.votes import find, read_features
 from quorate.kernels import Codes, Floats
+from quorate.votes import find, read_features
 
 WEAK = np.array([0.60, 0.63, 0.65, 0.67, 0.70])
 

@@ -10,7 +10,6 @@ from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import EigenRatio, GhoshSVD, Labels, RankOne, Result, fit, metrics
-from quorate.bench.rank_one.teams import crowd_on
 from quorate.model import AnyModel as Model
 from quorate.models.rank_one import VARIANTS
 from reproductions.rank_one.teams import crowd_on

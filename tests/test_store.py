@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.errors import DataError, UsageError
-from quorate.votes import find, read_votes
 from quorate.labels import Labels
+from quorate.votes import find, read_votes
 from quorate.votes.store import Sizes, Source, Store, StoredBlocks, fill, in_bytes, sizes
 
 TINY = Sizes(batch_rows=40, part_rows=60, blocks=2)

@@ -59,6 +59,16 @@ class How(Reading, Scale, Tuning, total=False):
     separator: str | None
 
 
+class Arguments(How, total=False):
+    """All that `aggregate` can be told beside the votes and the method."""
+
+    gold: Any
+    features: Any
+    ordered: bool | Sequence[Any]
+    min_confidence: float
+    progress: Progress | None
+
+
 def aggregate(
     votes: Any,
     method: Method = "auto",
@@ -211,7 +221,9 @@ def result_of(found: Fit, votes: Votes) -> Result:
     )
 
 
-def _discounted(votes: Votes, model: AnyModel, plan: Plan) -> tuple[Votes, dict[str, Sequence[Any]]]:
+def _discounted(
+    votes: Votes, model: AnyModel, plan: Plan
+) -> tuple[Votes, dict[str, Sequence[Any]]]:
     """The votes with correlated workers' counting for less, and the column of their groups; nothing
     of what was neither asked for nor found."""
     from quorate.trust.correlated import (  # slow to import
@@ -224,9 +236,7 @@ def _discounted(votes: Votes, model: AnyModel, plan: Plan) -> tuple[Votes, dict[
     groups = groups_among(votes.blocks, model.seed, plan.request.engine)
     if not groups and plan.discount is None:
         return votes, {}
-    column: dict[str, Sequence[Any]] = {
-        "group": group_column(groups, len(votes.codebook.workers))
-    }
+    column: dict[str, Sequence[Any]] = {"group": group_column(groups, len(votes.codebook.workers))}
     if groups:
         votes = votes.with_blocks(votes.blocks.change(partial(discounted, groups=groups)))
     return votes.noted(note_on(groups)), column
@@ -293,7 +303,6 @@ def _require_in_memory(model: AnyModel, votes: Votes, engine: Engine) -> None:
 
 
 def _refuse_unknown(how: How) -> None:
-    named_here = ("gold", "features", "ordered", "min_confidence", "progress", "method")
     for name in how:
         owners = [m for m, method in METHODS.items() if name in method.options]
         if owners and name not in How.__annotations__:
@@ -302,4 +311,4 @@ def _refuse_unknown(how: How) -> None:
                 f"{name} is an option of {', '.join(owners)}: give the method as an object, such as"
                 f" quorate.{kind}({name}=...)."
             )
-    refuse_unknown("aggregate", how, (*How.__annotations__, *named_here))
+    refuse_unknown("aggregate", how, (*Arguments.__annotations__, "method"))

@@ -56,7 +56,7 @@ def _shares(prior: Any, book: Codebook) -> Any:
             f"prior needs a share of at least 0 for each of the {len(book.classes)} classes"
             f" ({listed(book.classes)}), not {shown(prior)}."
         )
-    return shares / shares.sum()
+    return prior if isinstance(prior, np.ndarray) else shares / shares.sum()
 
 
 def _in_order(shares: Any, book: Codebook) -> list[Any]:

@@ -47,7 +47,9 @@ def weigh_features(
     return _weighed(model, MemoryBlocks(labels), engine or Threads())
 
 
-def with_feature_weight(model: AnyModel, blocks: Blocks, engine: Engine) -> tuple[AnyModel, list[str]]:
+def with_feature_weight(
+    model: AnyModel, blocks: Blocks, engine: Engine
+) -> tuple[AnyModel, list[str]]:
     """The model, with a weight for the features if it is to be found; and a note on that."""
     if not isinstance(model, NaiveBayes) or model.feature_weight != AUTO:
         return model, []

@@ -21,6 +21,7 @@ from typing import (
     NamedTuple,
     TypeVar,
     Union,
+    Unpack,
     cast,
     get_args,
     get_origin,
@@ -35,6 +36,7 @@ from quorate.labels import BLOCK_SIZE, FEW_BLOCKS, LEAST_BLOCK, Labels
 from quorate.options import Option, Options, options_of
 
 if TYPE_CHECKING:
+    from quorate.aggregation import Arguments
     from quorate.result import Result
 
 Ties = Literal["first", "random", "shared"]
@@ -184,14 +186,13 @@ class Model(Phase[P, L, S], Options):
 
     # As users of other libraries type it.
 
-    def fit(self, votes: Any, **how: Any) -> Result:
+    def fit(self, votes: Any, **how: Unpack[Arguments]) -> Result:
         """The result of this model on votes: `quorate.aggregate` with this model as its method."""
         from quorate.aggregation import aggregate
 
-        result: Result = aggregate(votes, self, **how)
-        return result
+        return aggregate(votes, self, **how)
 
-    def fit_predict(self, votes: Any, **how: Any) -> Any:
+    def fit_predict(self, votes: Any, **how: Unpack[Arguments]) -> Any:
         """The table of labels that `fit` gives."""
         return self.fit(votes, **how).labels
 

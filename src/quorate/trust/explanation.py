@@ -45,9 +45,9 @@ class Explanation:
     All evidence is in decibans for `label` against `runner_up`, the next likeliest class: 10 is
     ten to one. `prior`, the decibans of `votes`, and those of the task's `features`, if it has any,
     add up to `decibans`, the posterior's log-odds. `votes` has a row for each vote, with its
-    worker's accuracy and interval; `without` is what the label would be without the vote, where that is
-    another; `instead` a label in its place with which the answer is another, and `becomes` that
-    answer. `more_votes` of the crowd's average worker for the label would make it as sure as
+    worker's accuracy and interval; `without` is what the label would be without the vote, where
+    that is another; `instead` a label in its place with which the answer is another, and `becomes`
+    that answer. `more_votes` of the crowd's average worker for the label would make it as sure as
     `settled_at`; None where no number would.
     """
 
