@@ -25,11 +25,10 @@ from quorate import datasets, metrics
 from quorate.cli import main
 from quorate.model import Method, Model
 from quorate.models import METHODS
-from quorate.options import Option
+from quorate.options import Option, options_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-SHARED = ("max_iter", "tol", "smoothing", "seed")  # options of the command line itself
 NAVIGATION = re.compile(r"(# generated: methods\n).*?( *# end\n)", re.DOTALL)
 PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
@@ -102,7 +101,9 @@ def about(method: Method) -> str:
 
 def call(method: Method) -> str:
     """How the model of a method is made in Python."""
-    settings = ", ".join(f"{name}={json.dumps(value)}" for name, value in method.settings.items())
+    own = options_of(method.model)
+    changed = {k: v for k, v in method.settings.items() if k not in own or own[k].default != v}
+    settings = ", ".join(f"{name}={json.dumps(value)}" for name, value in changed.items())
     return f"quorate.{method.model.__name__}({settings})"
 
 

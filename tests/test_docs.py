@@ -174,6 +174,15 @@ def test_every_page_is_in_the_navigation() -> None:
     assert pages == set(re.findall(r'= "(\S+\.md)"', site))
 
 
+def test_the_design_names_every_module_there_is() -> None:
+    page = (ROOT / "docs" / "inside" / "design.md").read_text()
+    tree = page.split("```text\nsrc/quorate/\n")[1].split("reproductions/")[0]
+    named = {name.rstrip("/") for name in re.findall(r"\b(\w+(?:\.py|/))(?=[\s;:,)]|$)", tree)}
+    package = ROOT / "src" / "quorate"
+    modules = {path.name for path in package.iterdir() if not path.name.startswith("_")}
+    assert named == modules - {"py.typed"}
+
+
 # What is generated.
 
 
