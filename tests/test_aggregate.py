@@ -188,13 +188,13 @@ def test_a_prior_by_name(method: str, prior: Any) -> None:
 @pytest.mark.parametrize("names", [(False, True), (0, 1), ("0", "1"), (0.5, 1.5)])
 def test_a_prior_for_classes_of_any_type(names: tuple[Any, Any]) -> None:
     votes = [(1, "x", names[0]), (1, "y", names[1])]
-    result = quorate.aggregate(votes, prior={names[1]: 3, names[0]: 1}, max_iter=1)
+    result = quorate.aggregate(votes, "dawid-skene", prior={names[1]: 3, names[0]: 1}, max_iter=1)
     np.testing.assert_allclose(result.params.prior, [0.25, 0.75])
     text = ",".join(
         f"{str(name).lower()}={share}" for name, share in zip(names, (1, 3), strict=True)
     )
     np.testing.assert_allclose(
-        quorate.aggregate(votes, prior=text, max_iter=1).params.prior, [0.25, 0.75]
+        quorate.aggregate(votes, "dawid-skene", prior=text, max_iter=1).params.prior, [0.25, 0.75]
     )
 
 
@@ -229,7 +229,7 @@ def test_a_prior_without_a_name_in_it(method: str) -> None:
 )
 def test_a_prior_that_does_not_fit_the_classes(prior: Any) -> None:
     with pytest.raises(UsageError) as raised:
-        quorate.aggregate(VOTES, prior=prior)
+        quorate.aggregate(VOTES, "dawid-skene", prior=prior)
     assert str(raised.value) == (
         f"prior needs a share of at least 0 for each of the 2 classes (no, yes), not {prior!r}."
     )
@@ -237,7 +237,7 @@ def test_a_prior_that_does_not_fit_the_classes(prior: Any) -> None:
 
 def test_a_prior_names_a_class_of_the_gold_answers() -> None:
     shares = {"yes": 1, "no": 2, "maybe": 1}
-    result = quorate.aggregate(VOTES, gold={"t1": "maybe"}, prior=shares)
+    result = quorate.aggregate(VOTES, "dawid-skene", gold={"t1": "maybe"}, prior=shares)
     np.testing.assert_allclose(result.params.prior, [0.25, 0.5, 0.25])
 
 
@@ -296,7 +296,7 @@ def test_a_history_counts_like_votes(method: str) -> None:
 def test_counts_of_one_cell_add_up() -> None:
     once = [("ann", "yes", "yes", 5), ("ann", "no", "no", 2)]
     twice = [("ann", "yes", "yes", 2), ("ann", "no", "no", 2), ("ann", "yes", "yes", 3)]
-    results = [quorate.aggregate(VOTES, worker_prior=rows) for rows in (once, twice)]
+    results = [quorate.aggregate(VOTES, "dawid-skene", worker_prior=rows) for rows in (once, twice)]
     assert same(*results)
 
 
@@ -311,11 +311,11 @@ def test_unknown_workers_are_counted(option: str) -> None:
             for j, label in enumerate(NAMES)
         ],
     ):
-        result = quorate.aggregate(VOTES, **{option: given})
+        result = quorate.aggregate(VOTES, "dawid-skene", **{option: given})
         assert result.notes == (
             f"2 of 3 workers in {option} have no votes here, and are left out.",
         )
-        assert same(result, quorate.aggregate(VOTES, **{option: {"ann": MATRIX}}))
+        assert same(result, quorate.aggregate(VOTES, "dawid-skene", **{option: {"ann": MATRIX}}))
 
 
 def test_workers_without_a_start_begin_as_the_crowds_average() -> None:
@@ -323,7 +323,10 @@ def test_workers_without_a_start_begin_as_the_crowds_average() -> None:
     given = {"ann": MATRIX, "bob": other}
     average = [[0.8, 0.2], [0.2, 0.8]]
     all_given = given | dict.fromkeys(("cid", "dan", "eve"), average)
-    results = [quorate.aggregate(VOTES, init=init, max_iter=2) for init in (given, all_given)]
+    results = [
+        quorate.aggregate(VOTES, "dawid-skene", init=init, max_iter=2)
+        for init in (given, all_given)
+    ]
     np.testing.assert_allclose(results[0].posterior, results[1].posterior, rtol=1e-9)
 
 
@@ -331,18 +334,20 @@ def test_worker_names_are_compared_as_text_when_types_differ() -> None:
     votes = [(1, 7, "no"), (1, 8, "yes"), (2, 7, "yes")]
     cells = [(t, s, MATRIX[i][j]) for i, t in enumerate(NAMES) for j, s in enumerate(NAMES)]
     given = [{"7": MATRIX}, {7: MATRIX}, [(7.0, *cell) for cell in cells]]
-    results = [quorate.aggregate(votes, worker_prior=history) for history in given]
+    results = [quorate.aggregate(votes, "dawid-skene", worker_prior=history) for history in given]
     assert all(same(result, results[0]) and result.notes == () for result in results)
 
 
 def test_rows_that_lack_a_field_are_counted() -> None:
     rows = [("ann", "yes", "yes", 5), (None, "yes", "yes", 1), ("ann", "yes", "yes", None)]
-    result = quorate.aggregate(VOTES, worker_prior=rows)
+    result = quorate.aggregate(VOTES, "dawid-skene", worker_prior=rows)
     assert result.notes == ("2 of 3 rows of worker_prior lack a field, and are left out.",)
 
 
 def test_an_empty_history_is_said() -> None:
-    assert quorate.aggregate(VOTES, worker_prior={}).notes == ("There is nothing in worker_prior.",)
+    assert quorate.aggregate(VOTES, "dawid-skene", worker_prior={}).notes == (
+        "There is nothing in worker_prior.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -413,9 +418,9 @@ def test_starts_and_histories_that_are_wrong(options: dict[str, Any], sentence: 
 def test_majority_has_no_start_and_no_history_to_give() -> None:
     majority = quorate.aggregate(VOTES, "majority")
     with pytest.raises(UsageError, match=r"^majority has no confusion matrices\.$"):
-        quorate.aggregate(VOTES, init=majority)
+        quorate.aggregate(VOTES, "dawid-skene", init=majority)
     with pytest.raises(UsageError, match=r"^worker_prior cannot come from majority, which does"):
-        quorate.aggregate(VOTES, worker_prior=majority)
+        quorate.aggregate(VOTES, "dawid-skene", worker_prior=majority)
 
 
 # The call

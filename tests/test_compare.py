@@ -20,8 +20,8 @@ from quorate import DawidSkene, Labels, Majority, UsageError, metrics, models
 from quorate.cli import main
 from quorate.comparison import hold_out, log_likelihood, mcnemar
 from quorate.engines.threads import Threads
-from quorate.kernels import CROWD
 from quorate.models import METHODS
+from quorate.models.dirichlet import CROWD
 from quorate.models.one_coin import one_coin_confusion
 
 

@@ -87,7 +87,7 @@ def test_of_a_bayesian_model_and_of_difficulty() -> None:
     why = ibcc.explain("t1")
     code = {name: i for i, name in enumerate(ibcc.classes)}
     worker = {name: i for i, name in enumerate(ibcc.codebook.workers)}
-    counts = ibcc.params.concentration.reshape(-1, 3, 3)  # [worker, label, truth]
+    counts = ibcc.params.pseudo_counts.reshape(-1, 3, 3)  # [worker, label, truth]
     for who, label, decibans in why.votes.select("worker", "label", "decibans").rows():
         rows = counts[worker[who]]
         mean = [

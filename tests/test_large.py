@@ -99,8 +99,8 @@ def test_known_answers_and_orders_hold_on_disk(tmp_path: Path) -> None:
     gold = {0: "high", 3: "top", 999: "low"}
     order = ["low", "mid", "high", "top"]
     for options in ({"gold": gold}, {"ordered": order}, {"gold": gold, "ordered": order}):
-        expected = quorate.aggregate(path, smoothing=0.1, **options)
-        found = quorate.aggregate(path, smoothing=0.1, engine="stream", **options)
+        expected = quorate.aggregate(path, "dawid-skene", smoothing=0.1, **options)
+        found = quorate.aggregate(path, "dawid-skene", smoothing=0.1, engine="stream", **options)
         assert found.labels.collect().equals(expected.labels)
         assert found.classes == expected.classes
         assert found.notes == expected.notes

@@ -273,8 +273,9 @@ def test_a_method_that_makes_no_use_of_features_says_so() -> None:
         quorate.aggregate(VOTES, "majority", features=LONG)
 
 
-def test_features_alone_say_which_method_it_is() -> None:
-    assert quorate.aggregate(VOTES, features=LONG).method == "naive-bayes"
+def test_the_default_does_not_learn_from_features_and_says_what_does() -> None:
+    with pytest.raises(UsageError, match=r"^auto does not learn from features: naive-bayes"):
+        quorate.aggregate(VOTES, features=LONG)
 
 
 def test_tasks_with_only_features_are_labelled_and_reported() -> None:
@@ -306,7 +307,7 @@ def test_predict_from_features_alone_and_with_votes(tmp_path: Path) -> None:
 
 
 def test_predict_says_what_it_cannot() -> None:
-    result = quorate.aggregate(VOTES, smoothing=0.1)
+    result = quorate.aggregate(VOTES, "dawid-skene", smoothing=0.1)
     with pytest.raises(UsageError, match="has not learned from features"):
         result.predict(features=LONG)
     with pytest.raises(UsageError, match="votes or features"):

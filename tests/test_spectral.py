@@ -24,7 +24,7 @@ AS_IN_THE_PAPER: dict[str, Any] = {"max_iter": 10, "tol": 0}
 MAJORITY_START = {**AS_IN_THE_PAPER, "prior": "uniform", "zeros": "skip"}
 
 CASES = (
-    Case("spectral", SpectralEM),
+    Case("spectral", SpectralEM, lambda p: {"prior": "uniform", "zeros": "skip"}),
     Case("estimated-prior", DawidSkene, lambda p: SPECTRAL),
     Case("random-groups", DawidSkene, lambda p: {"init": Spectral(groups="random")}),
     Case("gold", DawidSkene, lambda p: SPECTRAL, gold=True),

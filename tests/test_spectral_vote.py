@@ -13,7 +13,7 @@ from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import KOS, EigenRatio, GhoshSVD, Labels, UsageError, fit, metrics
-from quorate.models import svd
+from quorate.models import spectral_vote
 from quorate.simulation import simulate
 
 MODELS = [GhoshSVD(), EigenRatio(), EigenRatio(variant="ratio-of-eigenvectors"), KOS()]
@@ -43,9 +43,9 @@ def test_iterating_finds_what_the_dense_matrix_has(
 ) -> None:
     half = np.random.default_rng(5).normal(0.2, 1, (90, 200))
     matrix = csr_array(half @ half.T)
-    value, vector = svd.leading_eigenvector(matrix, less)
-    monkeypatch.setattr(svd, "SMALL", 100)
-    dense_value, dense_vector = svd.leading_eigenvector(matrix, less)
+    value, vector = spectral_vote.leading_eigenvector(matrix, less)
+    monkeypatch.setattr(spectral_vote, "SMALL", 100)
+    dense_value, dense_vector = spectral_vote.leading_eigenvector(matrix, less)
     assert value == pytest.approx(dense_value)
     assert_close(vector, dense_vector, atol=1e-8)
 

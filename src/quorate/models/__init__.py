@@ -139,7 +139,7 @@ def _no_option(name: str, option: str, known: tuple[str, ...]) -> str:
     able = [method for method in METHODS if option in METHODS[method].options]
     near = [] if able else get_close_matches(option, known, n=1, cutoff=0.7)
     meant = f" (did you mean {near[0]}?)" if near else ""
-    have = f"; it is one of {', '.join(able)}" if able else ""
+    have = f"; {', '.join(able)} {'has' if len(able) == 1 else 'have'} it" if able else ""
     there = f"its options are {', '.join(known)}" if known else "it has no options"
     return f"{name} has no option {option!r}{meant}: {there}{have}."
 
