@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs papers papers-quick bench lock clean
+.PHONY: demo test lint docs reference papers papers-quick bench lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -20,6 +20,11 @@ lint: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/zensical serve
+
+# What the code knows of the documentation: options, papers, tables of methods, the command line, names.
+reference: $(VENV)/.installed-dev
+	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/pictures/draw.py
 
 # The tables and figures of the papers beside the published ones, in about half an hour on two cores.
 papers: $(VENV)/.installed-peers

@@ -140,7 +140,7 @@ def test_numbers_stay_numbers() -> None:
 def test_a_simulated_crowd_with_several_right_answers(
     crowd: Crowd, method: str, options: dict[str, Any], percent: float
 ) -> None:
-    """The figures that docs/votes.md prints."""
+    """The figures that docs/guides/votes.md prints."""
     result = quorate.aggregate(crowd.rows, method, multilabel=True, **options)
     assert result.converged
     assert 100 * crowd.wrong(result) == pytest.approx(percent, abs=0.05)

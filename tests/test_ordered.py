@@ -229,7 +229,7 @@ def test_the_command_line_orders(tmp_path: Path, flags: list[str], classes: list
 def test_error_on_published_data(
     data: Path, name: str, method: str, order: bool | list[str], percent: float
 ) -> None:
-    """What docs/methods.md says of web (relevance), adult2 (G < P < R < X) and s_rel."""
+    """What reproductions/field/notes.md says of web, adult2 (G < P < R < X) and s_rel."""
     result = quorate.aggregate(votes_of(data, name), method, ordered=order)
     error = 100 * metrics.error(result.posterior, gold_codes(data, name, result))
     assert error == pytest.approx(percent, abs=0.06)

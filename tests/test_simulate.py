@@ -374,7 +374,7 @@ def test_skewed_activity_falls_like_a_power(per_task: int, skew: float) -> None:
 
 
 def test_the_busiest_of_a_skewed_crowd() -> None:
-    """What docs/simulate.md says of 1,000 workers."""
+    """What docs/guides/simulate.md says of 1,000 workers."""
     crowd = simulate(1000, 10_000, 5, assignment="skewed")
     counts = np.sort(table_of(crowd).sum(axis=0))[::-1]
     assert counts[0] / 10_000 == pytest.approx(0.52, abs=0.02)

@@ -183,7 +183,7 @@ def test_error_of_ghosh_svd_on_dog(data: Path) -> None:
     [("bird", 27.78), ("rte", 50.25), ("trec", 42.77), ("dog", 18.96), ("web", 5.39)],
 )
 def test_error_of_messages(data: Path, name: str, percent: float) -> None:
-    """What docs/methods.md says."""
+    """What reproductions/spectral/notes.md says."""
     assert error_of(data, name, "kos") == pytest.approx(percent, abs=0.06)
 
 
