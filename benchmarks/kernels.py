@@ -35,7 +35,7 @@ def random_labels(n_labels: int, n_workers: int, n_classes: int) -> Labels:
 
 
 class Climb:
-    """Dawid-Skene on so many threads, an iteration at a time."""
+    """Dawid-Skene on so many threads, an iteration at a time; the first counts the vote."""
 
     def __init__(self, labels: Labels, n_threads: int) -> None:
         blocks = MemoryBlocks(labels)
