@@ -148,7 +148,16 @@ def test_notes_are_printed() -> None:
 
 def test_no_infinity_in_json() -> None:
     Path("v.csv").write_text("task,worker,label\n1,ann,yes\n1,bob,no\n2,ann,no\n")
-    options = ("--prior", "yes=1,no=0", "--max-iter", "1", "--gold", "gold.csv")
+    options = (
+        "-m",
+        "dawid-skene",
+        "--prior",
+        "yes=1,no=0",
+        "--max-iter",
+        "1",
+        "--gold",
+        "gold.csv",
+    )
     Path("gold.csv").write_text("task,label\n2,no\n")
     how = strict(succeed("aggregate", "v.csv", "--json", *options).stdout)["how"]
     assert how["objective"] is None and how["log_likelihood"] is None
@@ -309,8 +318,9 @@ def test_what_was_learned_can_be_used_again() -> None:
         ("--init", "first.quorate", {"init": first}),
         ("--init", "confusion.csv", {"init": first}),
     ):
-        result = succeed("aggregate", "votes.csv", option, given, "-o", "-")
-        assert result.stdout == quorate.aggregate("votes.csv", **expected).labels.write_csv()
+        result = succeed("aggregate", "votes.csv", "-m", "dawid-skene", option, given, "-o", "-")
+        again = quorate.aggregate("votes.csv", "dawid-skene", **expected)
+        assert result.stdout == again.labels.write_csv()
 
 
 # Exit codes of the call itself

@@ -797,7 +797,7 @@ def test_multilabel_finds_the_sets() -> None:
         15, 1500, 7, n_classes=4, several=0.3, kind="confusion", spammers=0.3, beta=(6, 2), seed=5
     )
     vote = quorate.aggregate(crowd.votes, "majority", multilabel=True)
-    result = quorate.aggregate(crowd.votes, multilabel=True, smoothing=0.1)
+    result = quorate.aggregate(crowd.votes, "dawid-skene", multilabel=True, smoothing=0.1)
     assert result.classes == ["a", "b", "c", "d"]
     wrong = (result.answers != crowd.truth).mean()
     assert (vote.answers != crowd.truth).mean() == pytest.approx(crowd.vote_error)
