@@ -473,7 +473,10 @@ def test_an_unknown_method() -> None:
 
 def test_an_option_that_the_method_does_not_have() -> None:
     Path("v.csv").write_bytes(CSV)
-    sentence = "majority has no option 'smoothing': its options are ties, seed."
+    sentence = (
+        "majority has no option 'smoothing': its options are ties, seed; dawid-skene,"
+        " fast-dawid-skene, hybrid, ibcc, naive-bayes, one-coin, spectral have it."
+    )
     refuse(2, sentence, "v.csv", "-m", "majority", "--smoothing", "1", "-o", "out/labels.csv")
 
 
@@ -527,7 +530,7 @@ def test_an_option_that_the_method_does_not_have() -> None:
 )
 def test_an_option_out_of_range(option: str, value: str, sentence: str) -> None:
     Path("v.csv").write_bytes(CSV)
-    refuse(2, sentence, "v.csv", option, value, "-o", "out/labels.csv")
+    refuse(2, sentence, "v.csv", "-m", "dawid-skene", option, value, "-o", "out/labels.csv")
 
 
 # Other tables

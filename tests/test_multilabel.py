@@ -100,7 +100,7 @@ def test_labels_come_as_the_votes_came() -> None:
 
 
 def test_tables_have_an_option_each() -> None:
-    result = quorate.aggregate(CHOICES, multilabel=True, smoothing=0.1)
+    result = quorate.aggregate(CHOICES, "dawid-skene", multilabel=True, smoothing=0.1)
     assert result.workers.columns == ["option", "worker", "labels", "accuracy", "low", "high"]
     assert result.workers["labels"].to_list() == [3, 3, 2] * 3
     assert result.posterior_frame.columns == ["task", "bird", "cat", "dog"]
@@ -147,7 +147,7 @@ def test_a_simulated_crowd_with_several_right_answers(
 
 
 def test_a_worker_may_be_good_at_one_option_and_bad_at_another(crowd: Crowd) -> None:
-    result = quorate.aggregate(crowd.rows, multilabel=True, smoothing=0.1)
+    result = quorate.aggregate(crowd.rows, "dawid-skene", multilabel=True, smoothing=0.1)
     for i, option in enumerate(OPTIONS):
         one = result.results[option]
         order = one.codebook.workers.to_numpy()
