@@ -17,8 +17,8 @@ from scipy.special import digamma
 import quorate
 from quorate import DataError, Result, UsageError
 from quorate.cli import main
-from quorate.trust.explanation import NO_SUM, SHARED_OUT, Explanation
 from quorate.models import METHODS
+from quorate.trust.explanation import NO_SUM, SHARED_OUT, Explanation
 
 CROWD = quorate.simulate(workers=12, n_tasks=60, labels_per_task=5, n_classes=3, seed=4)
 TWO = quorate.simulate(workers=12, n_tasks=60, labels_per_task=4, n_classes=2, seed=5)
@@ -111,7 +111,7 @@ def test_features_have_their_share() -> None:
     said = [
         (f"t{t}", w, "ab"[(t >= 4) ^ (w == "z" and t % 3 == 0)]) for t in range(7) for w in "xyz"
     ]
-    result = quorate.aggregate(said, "naive-bayes", features=features, feature_weight=1.0)
+    result = quorate.aggregate(said, quorate.NaiveBayes(feature_weight=1.0), features=features)
     why = result.explain("t1")
     assert why.features > 1
     total = why.prior + why.features + why.votes["decibans"].sum()
