@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 import quorate
-from quorate import DataError, Result, UsageError
+from quorate import DataError, DawidSkene, Majority, Result, UsageError, models
+from quorate.models import make
 
 METHODS = [method.name for method in quorate.methods()]
 COUNTED = {"init", "worker_prior", "smoothing"}
@@ -33,7 +34,7 @@ MATRIX = [[0.9, 0.1], [0.2, 0.8]]
 
 
 def answers(result: Result) -> dict[Any, Any]:
-    return dict(result.labels_frame.select("task", "label").iter_rows())
+    return dict(result.labels.select("task", "label").iter_rows())
 
 
 def same(first: Result, second: Result) -> bool:
@@ -87,7 +88,7 @@ def test_gold_answers_are_kept_whatever_kind_of_table_they_come_in(
 def test_gold_answers_tell_of_the_workers(method: str) -> None:
     gold = {task: "yes" if said == "no" else "no" for task, who, said in VOTES if who == "ann"}
     result = quorate.aggregate(VOTES, method, gold=gold)
-    workers = dict(result.workers_frame.select("worker", "accuracy").iter_rows())
+    workers = dict(result.workers.select("worker", "agreement").iter_rows())
     assert workers["ann"] == 0
 
 
@@ -181,30 +182,30 @@ def test_no_gold_is_said(gold: Any) -> None:
     ],
 )
 def test_a_prior_by_name(method: str, prior: Any) -> None:
-    result = quorate.aggregate(VOTES, method, prior=prior)
+    result = quorate.aggregate(VOTES, make(method, prior=prior))
     np.testing.assert_allclose(result.params.prior, [0.3, 0.7])
 
 
 @pytest.mark.parametrize("names", [(False, True), (0, 1), ("0", "1"), (0.5, 1.5)])
 def test_a_prior_for_classes_of_any_type(names: tuple[Any, Any]) -> None:
     votes = [(1, "x", names[0]), (1, "y", names[1])]
-    result = quorate.aggregate(votes, "dawid-skene", prior={names[1]: 3, names[0]: 1}, max_iter=1)
+    result = quorate.aggregate(votes, DawidSkene(prior={names[1]: 3, names[0]: 1}), max_iter=1)
     np.testing.assert_allclose(result.params.prior, [0.25, 0.75])
     text = ",".join(
         f"{str(name).lower()}={share}" for name, share in zip(names, (1, 3), strict=True)
     )
     np.testing.assert_allclose(
-        quorate.aggregate(votes, "dawid-skene", prior=text, max_iter=1).params.prior, [0.25, 0.75]
+        quorate.aggregate(votes, DawidSkene(prior=text), max_iter=1).params.prior, [0.25, 0.75]
     )
 
 
 @pytest.mark.parametrize("method", EM)
 def test_a_prior_without_a_name_in_it(method: str) -> None:
-    uniform = quorate.aggregate(VOTES, method, prior="uniform")
+    uniform = quorate.aggregate(VOTES, make(method, prior="uniform"))
     assert uniform.params.prior.tolist() == [0.5, 0.5]
-    assert same(uniform, quorate.aggregate(VOTES, method, prior={"yes": 1, "no": 1}))
+    assert same(uniform, quorate.aggregate(VOTES, make(method, prior={"yes": 1, "no": 1})))
     default = quorate.aggregate(VOTES, method)
-    assert same(default, quorate.aggregate(VOTES, method, prior="estimated"))
+    assert same(default, quorate.aggregate(VOTES, make(method, prior="estimated")))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +230,7 @@ def test_a_prior_without_a_name_in_it(method: str) -> None:
 )
 def test_a_prior_that_does_not_fit_the_classes(prior: Any) -> None:
     with pytest.raises(UsageError) as raised:
-        quorate.aggregate(VOTES, "dawid-skene", prior=prior)
+        quorate.aggregate(VOTES, DawidSkene(prior=prior))
     assert str(raised.value) == (
         f"prior needs a share of at least 0 for each of the 2 classes (no, yes), not {prior!r}."
     )
@@ -237,7 +238,7 @@ def test_a_prior_that_does_not_fit_the_classes(prior: Any) -> None:
 
 def test_a_prior_names_a_class_of_the_gold_answers() -> None:
     shares = {"yes": 1, "no": 2, "maybe": 1}
-    result = quorate.aggregate(VOTES, "dawid-skene", gold={"t1": "maybe"}, prior=shares)
+    result = quorate.aggregate(VOTES, DawidSkene(prior=shares), gold={"t1": "maybe"})
     np.testing.assert_allclose(result.params.prior, [0.25, 0.5, 0.25])
 
 
@@ -276,7 +277,7 @@ def kinds(result: Result, option: str, directory: Path) -> list[Any]:
 def test_starts_and_histories_of_every_kind(method: str, option: str, tmp_path: Path) -> None:
     earlier = quorate.aggregate(VOTES[:20], method, smoothing=0.5)
     results = [
-        quorate.aggregate(VOTES, method, smoothing=0.1, max_iter=3, **{option: given})
+        quorate.aggregate(VOTES, make(method, smoothing=0.1, max_iter=3, **{option: given}))
         for given in kinds(earlier, option, tmp_path)
     ]
     for result in results:
@@ -288,7 +289,7 @@ def test_starts_and_histories_of_every_kind(method: str, option: str, tmp_path: 
 @pytest.mark.parametrize("method", EM)
 def test_a_history_counts_like_votes(method: str) -> None:
     history = [("ann", truth, label, 1000) for truth, label in (("yes", "no"), ("no", "yes"))]
-    result = quorate.aggregate(VOTES, method, worker_prior=history)
+    result = quorate.aggregate(VOTES, make(method, worker_prior=history))
     assert result.confusion is not None
     assert result.confusion[0].trace() < 0.1
 
@@ -296,7 +297,7 @@ def test_a_history_counts_like_votes(method: str) -> None:
 def test_counts_of_one_cell_add_up() -> None:
     once = [("ann", "yes", "yes", 5), ("ann", "no", "no", 2)]
     twice = [("ann", "yes", "yes", 2), ("ann", "no", "no", 2), ("ann", "yes", "yes", 3)]
-    results = [quorate.aggregate(VOTES, "dawid-skene", worker_prior=rows) for rows in (once, twice)]
+    results = [quorate.aggregate(VOTES, DawidSkene(worker_prior=rows)) for rows in (once, twice)]
     assert same(*results)
 
 
@@ -311,11 +312,11 @@ def test_unknown_workers_are_counted(option: str) -> None:
             for j, label in enumerate(NAMES)
         ],
     ):
-        result = quorate.aggregate(VOTES, "dawid-skene", **{option: given})
+        result = quorate.aggregate(VOTES, DawidSkene(**{option: given}))
         assert result.notes == (
             f"2 of 3 workers in {option} have no votes here, and are left out.",
         )
-        assert same(result, quorate.aggregate(VOTES, "dawid-skene", **{option: {"ann": MATRIX}}))
+        assert same(result, quorate.aggregate(VOTES, DawidSkene(**{option: {"ann": MATRIX}})))
 
 
 def test_workers_without_a_start_begin_as_the_crowds_average() -> None:
@@ -324,8 +325,7 @@ def test_workers_without_a_start_begin_as_the_crowds_average() -> None:
     average = [[0.8, 0.2], [0.2, 0.8]]
     all_given = given | dict.fromkeys(("cid", "dan", "eve"), average)
     results = [
-        quorate.aggregate(VOTES, "dawid-skene", init=init, max_iter=2)
-        for init in (given, all_given)
+        quorate.aggregate(VOTES, DawidSkene(init=init, max_iter=2)) for init in (given, all_given)
     ]
     np.testing.assert_allclose(results[0].posterior, results[1].posterior, rtol=1e-9)
 
@@ -334,18 +334,18 @@ def test_worker_names_are_compared_as_text_when_types_differ() -> None:
     votes = [(1, 7, "no"), (1, 8, "yes"), (2, 7, "yes")]
     cells = [(t, s, MATRIX[i][j]) for i, t in enumerate(NAMES) for j, s in enumerate(NAMES)]
     given = [{"7": MATRIX}, {7: MATRIX}, [(7.0, *cell) for cell in cells]]
-    results = [quorate.aggregate(votes, "dawid-skene", worker_prior=history) for history in given]
+    results = [quorate.aggregate(votes, DawidSkene(worker_prior=history)) for history in given]
     assert all(same(result, results[0]) and result.notes == () for result in results)
 
 
 def test_rows_that_lack_a_field_are_counted() -> None:
     rows = [("ann", "yes", "yes", 5), (None, "yes", "yes", 1), ("ann", "yes", "yes", None)]
-    result = quorate.aggregate(VOTES, "dawid-skene", worker_prior=rows)
+    result = quorate.aggregate(VOTES, DawidSkene(worker_prior=rows))
     assert result.notes == ("2 of 3 rows of worker_prior lack a field, and are left out.",)
 
 
 def test_an_empty_history_is_said() -> None:
-    assert quorate.aggregate(VOTES, "dawid-skene", worker_prior={}).notes == (
+    assert quorate.aggregate(VOTES, DawidSkene(worker_prior={})).notes == (
         "There is nothing in worker_prior.",
     )
 
@@ -411,16 +411,16 @@ def test_an_empty_history_is_said() -> None:
 )
 def test_starts_and_histories_that_are_wrong(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises((DataError, UsageError)) as raised:
-        quorate.aggregate(VOTES, **options)
+        quorate.aggregate(VOTES, DawidSkene(**options))
     assert str(raised.value) == sentence
 
 
 def test_majority_has_no_start_and_no_history_to_give() -> None:
     majority = quorate.aggregate(VOTES, "majority")
     with pytest.raises(UsageError, match=r"^majority has no confusion matrices\.$"):
-        quorate.aggregate(VOTES, "dawid-skene", init=majority)
+        quorate.aggregate(VOTES, DawidSkene(init=majority))
     with pytest.raises(UsageError, match=r"^worker_prior cannot come from majority, which does"):
-        quorate.aggregate(VOTES, "dawid-skene", worker_prior=majority)
+        quorate.aggregate(VOTES, DawidSkene(worker_prior=majority))
 
 
 # The call
@@ -432,8 +432,44 @@ def test_an_unknown_method_is_refused_before_the_votes_are_read() -> None:
 
 
 def test_an_option_that_the_method_does_not_have() -> None:
-    with pytest.raises(UsageError, match=r"^majority has no option 'prior': its options are ties"):
-        quorate.aggregate(VOTES, "majority", prior="uniform")
+    with pytest.raises(UsageError, match=r"^majority has no option 'smoothing'"):
+        quorate.aggregate(VOTES, "majority", smoothing=0.1)
+
+
+def test_options_of_a_method_are_said_to_its_model() -> None:
+    with pytest.raises(UsageError, match=r"^prior is an option of .*dawid-skene.*as an object"):
+        quorate.aggregate(VOTES, prior="uniform")
+    with pytest.raises(UsageError, match="did you mean 'gold'"):
+        quorate.aggregate(VOTES, glod={"t0": "no"})
+    with pytest.raises(UsageError, match="did you mean 'min_confidence'"):
+        quorate.aggregate(VOTES, min_confidance=0.9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_model_is_a_method(method: str) -> None:
+    result = quorate.aggregate(VOTES, make(method))
+    assert result.method == method
+    assert same(result, quorate.aggregate(VOTES, method))
+
+
+def test_what_most_methods_share_can_be_said_of_a_model_too() -> None:
+    result = quorate.aggregate(VOTES, DawidSkene(smoothing=0.5), max_iter=3, seed=7)
+    assert (result.model.max_iter, result.model.seed, result.model.smoothing) == (3, 7, 0.5)
+    assert same(result, quorate.aggregate(VOTES, "dawid-skene", smoothing=0.5, max_iter=3))
+
+
+@pytest.mark.skipif(not hasattr(models, "given"), reason="no model of functions yet")
+def test_a_function_is_a_method() -> None:
+    result = quorate.aggregate(VOTES, lambda labels: labels.vote_shares())
+    assert np.array_equal(result.posterior, quorate.aggregate(VOTES, Majority()).posterior)
+    with pytest.raises(UsageError, match="shape"):
+        quorate.aggregate(VOTES, lambda labels: np.ones(3))
+
+
+def test_fit_takes_what_aggregate_reads() -> None:
+    result = quorate.fit(DawidSkene(prior={"yes": 1, "no": 1}), VOTES)
+    assert same(result, quorate.aggregate(VOTES, DawidSkene(prior="uniform")))
+    assert answers(result).keys() == {f"t{i}" for i in range(7)}
 
 
 def test_votes_read_before() -> None:
@@ -452,8 +488,26 @@ def test_the_order_of_the_rows_does_not_matter(method: str) -> None:
 
 
 def find_order(first: Result, second: Result) -> list[int]:
-    tasks = second.labels_frame["task"].to_list()
-    return [tasks.index(task) for task in first.labels_frame["task"]]
+    tasks = second.labels["task"].to_list()
+    return [tasks.index(task) for task in first.labels["task"]]
+
+
+def test_every_table_has_the_callers_kind_and_column_names() -> None:
+    votes = pd.DataFrame(VOTES, columns=["item", "annotator", "answer"])
+    result = quorate.aggregate(votes, "dawid-skene")
+    new = votes.rename(columns={"item": "url"})
+    expected = {
+        "labels": (result.labels, ["item", "answer", "confidence"]),
+        "workers": (result.workers, ["annotator", "labels", "agreement"]),
+        "posterior": (result.posterior_table, ["item", "no", "yes"]),
+        "confusion": (result.confusion_table, ["annotator", "truth", "answer"]),
+        "explained": (result.explain("t0").votes, ["annotator", "answer", "accuracy"]),
+        "predicted": (result.predict(votes), ["item", "answer", "confidence"]),
+        "elsewhere": (result.predict(new, task_column="url"), ["url", "answer", "confidence"]),
+    }
+    for name, (table, columns) in expected.items():
+        assert isinstance(table, pd.DataFrame), name
+        assert list(table.columns[:3]) == columns, name
 
 
 def test_tables_of_arrow_and_pandas_agree() -> None:

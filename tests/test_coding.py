@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from quorate.votes import coding
+from quorate.votes import factorise
 from quorate.votes.factorise import codes_of
 
 WORDS = st.text("ab0\u00e9", max_size=20)
@@ -54,7 +54,7 @@ def check(column: pl.Series) -> None:
 @given(COLUMNS, st.integers(1, 7))
 def test_codes_are_a_dictionarys_in_blocks_of_any_size(column: pl.Series, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coding, "BLOCK", size)
+        patch.setattr(factorise, "BLOCK", size)
         check(column)
         check(pl.concat([column, column.reverse()], rechunk=False))
 
@@ -62,14 +62,14 @@ def test_codes_are_a_dictionarys_in_blocks_of_any_size(column: pl.Series, size: 
 @given(COLUMNS, st.integers(0, 3))
 @settings(max_examples=50)
 def test_no_two_values_share_a_code_though_they_share_hashes(column: pl.Series, bits: int) -> None:
-    hashes = coding._hashes
+    hashes = factorise._hashes
 
     def few_hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
         return hashes(values, seed) & (2**bits - 1)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coding, "_hashes", few_hashes)
-        patch.setattr(coding, "BLOCK", 8)
+        patch.setattr(factorise, "_hashes", few_hashes)
+        patch.setattr(factorise, "BLOCK", 8)
         check(column)
 
 

@@ -111,7 +111,7 @@ def test_features_have_their_share() -> None:
     said = [
         (f"t{t}", w, "ab"[(t >= 4) ^ (w == "z" and t % 3 == 0)]) for t in range(7) for w in "xyz"
     ]
-    result = quorate.aggregate(said, "naive-bayes", features=features, feature_weight=1.0)
+    result = quorate.aggregate(said, quorate.NaiveBayes(feature_weight=1.0), features=features)
     why = result.explain("t1")
     assert why.features > 1
     total = why.prior + why.features + why.votes["decibans"].sum()

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 import quorate
+from quorate import Majority
 from quorate.errors import DataError, UsageError
 from quorate.votes import (
     Outputs,
@@ -46,9 +47,9 @@ TEXT = b"task,worker,label\n" + b"".join(
 )
 
 
-def labels(votes: Any, **options: Any) -> list[tuple[Any, ...]]:
+def labels(votes: Any, method: Any = "majority", **options: Any) -> list[tuple[Any, ...]]:
     """The labels by majority, whatever kind of table they come in."""
-    table = quorate.aggregate(votes, "majority", **options).labels
+    table = quorate.aggregate(votes, method, **options).labels
     frame = pl.from_arrow(table) if isinstance(table, pa.Table) else pl.DataFrame(table)
     assert isinstance(frame, pl.DataFrame)
     return frame.drop("confidence").rows()
@@ -241,7 +242,7 @@ def test_repeats() -> None:
     assert first.labels.label.tolist() == [0, 0, 1]
     last = read_votes(rows, repeats="last")
     assert not last.report.repeats_kept
-    assert labels(rows, repeats="last", ties="first") == [(2, "b"), (1, "a")]
+    assert labels(rows, Majority(ties="first"), repeats="last") == [(2, "b"), (1, "a")]
     with pytest.raises(UsageError, match=r"^repeats is one of count, first, last, not 'all'\.$"):
         read_votes(rows, repeats="all")  # type: ignore[arg-type]
 
@@ -294,7 +295,11 @@ def test_two_pandas_columns_of_one_name() -> None:
     ("votes", "sentence"),
     [
         ([], "The list of rows has no row with a task, a worker and a label."),
-        (["abc"], "Row 0 is 'abc', where (task, worker, label) was expected."),
+        (
+            ["abc"],
+            "The name abc does not say its format: use .csv, .tsv, .jsonl, .ndjson, .parquet (also"
+            " with .gz or .zst behind), or say it with format (--format).",
+        ),
         ([(1, 2, 3), (1, 2)], "Row 1 is (1, 2), where (task, worker, label) was expected."),
         ([5], "Row 0 is 5, where (task, worker, label) was expected."),
         (

@@ -101,11 +101,11 @@ def test_labels_come_as_the_votes_came() -> None:
 
 def test_tables_have_an_option_each() -> None:
     result = quorate.aggregate(CHOICES, "dawid-skene", multilabel=True, smoothing=0.1)
-    assert result.workers.columns == ["option", "worker", "labels", "accuracy", "low", "high"]
+    quality = ["labels", "agreement", "accuracy", "low", "high"]
+    assert result.workers.columns == ["option", "worker", *quality]
     assert result.workers["labels"].to_list() == [3, 3, 2] * 3
-    assert result.posterior_frame.columns == ["task", "bird", "cat", "dog"]
-    assert len(result.confusion_frame) == 3 * 3 * 2 * 2
-    assert result.crowd_frame["labels"].to_list() == [9, 9, 6]
+    assert result.posterior_table.columns == ["task", "bird", "cat", "dog"]
+    assert len(result.confusion_table) == 3 * 3 * 2 * 2
     frame = pl.DataFrame(CHOICES, schema=["task", "worker", "label"], orient="row").to_pandas()
     assert type(quorate.aggregate(frame, multilabel=True).labels) is type(frame)
 
@@ -175,9 +175,8 @@ def test_gold_is_the_whole_set_of_right_options() -> None:
 
 def test_features_are_for_every_option() -> None:
     features = [("t1", "fur"), ("t2", "fur"), ("t3", "wings"), ("t4", "fur")]
-    result = quorate.aggregate(
-        CHOICES, "naive-bayes", multilabel=True, features=features, feature_weight=1
-    )
+    model = quorate.NaiveBayes(feature_weight=1)
+    result = quorate.aggregate(CHOICES, model, multilabel=True, features=features)
     assert result.posterior.shape == (4, 3)
     assert result.posterior[3, 1] > 0.5
     assert len(result.notes) == 1 and "1 tasks have features and no votes" in result.notes[0]

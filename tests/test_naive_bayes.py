@@ -18,9 +18,10 @@ import quorate
 from quorate import DataError, Labels, NaiveBayes, UsageError, metrics
 from quorate.cli import main
 from quorate.engines.threads import Threads
-from quorate.heldout import folds, foretell
+from quorate.heldout import folds, log_likelihood
 from quorate.kernels import Codes, Floats
-from quorate.votes import find, read_features
+from quorate.votes import MemoryBlocks, find, read_features
+from quorate.votes.blocks import all_labels
 
 WEAK = np.array([0.60, 0.63, 0.65, 0.67, 0.70])
 
@@ -110,17 +111,15 @@ def test_error_at_the_smoothing_of_the_report(
 ) -> None:
     result = quorate.aggregate(
         data / name / "labels.csv",
-        "naive-bayes",
+        NaiveBayes(feature_weight=weight, smoothing=1),
         features=data / name / "features.csv",
-        feature_weight=weight,
-        smoothing=1,
     )
     assert 100 * wrong(data, name, result) == pytest.approx(percent, abs=0.11)
 
 
 def wrong(data: Path, name: str, result: quorate.Result) -> float:
     gold = pl.read_csv(data / name / "gold.csv")
-    both = result.labels_frame.join(gold, on="task", suffix="_true")
+    both = result.labels.join(gold, on="task", suffix="_true")
     assert len(both) > 900
     return float((both["label"] != both["label_true"]).mean())
 
@@ -165,32 +164,38 @@ def test_features_that_tell_nothing_get_no_weight() -> None:
     assert quorate.weigh_features(NaiveBayes(), replace(labels, features=noise)).feature_weight == 0
 
 
-def test_every_vote_is_hidden_once_with_its_repeats() -> None:
+def folds_of(labels: Labels) -> list[tuple[Labels, Labels]]:
+    """The parts of the votes: those that are kept, and those that are held out."""
+    every = folds(MemoryBlocks(labels), seed=0)
+    return [(all_labels(kept), all_labels(part)) for kept, part in every]
+
+
+def test_every_vote_is_held_out_once_with_its_repeats() -> None:
     labels = Labels.from_codes([0, 0, 0, 1, 1, 2], [0, 0, 1, 2, 0, 1], [0, 1, 1, 0, 1, 1])
-    hidden = [part for _, part in folds(labels, seed=0)]
-    assert sum(part.n_labels for part in hidden) == labels.n_labels
-    together = [int(((part.worker == 0)[: part.indptr[1]]).sum()) for part in hidden]
+    held_out = [part for _, part in folds_of(labels)]
+    assert sum(part.n_labels for part in held_out) == labels.n_labels
+    together = [int(((part.worker == 0)[: part.indptr[1]]).sum()) for part in held_out]
     assert sorted(together) == [0, 0, 0, 0, 2]
-    for kept, part in folds(labels, seed=0):
+    for kept, part in folds_of(labels):
         assert kept.n_labels + part.n_labels == labels.n_labels
         assert (np.diff(kept.indptr) + np.diff(part.indptr)).tolist() == [3, 2, 1]
 
 
-def test_hidden_votes_are_foretold_by_posterior_and_matrices() -> None:
+def test_held_out_votes_are_predicted_by_posterior_and_matrices() -> None:
     labels, _, _ = generated(50, 50)
-    kept, hidden = next(folds(labels, seed=0))
+    kept, held_out = folds_of(labels)[0]
     result = quorate.fit(NaiveBayes(feature_weight=0.5), kept)
     expected = 0.0
     for task in range(50):
-        at = range(hidden.indptr[task], hidden.indptr[task + 1])
+        at = range(held_out.indptr[task], held_out.indptr[task + 1])
         chance = 0.0
         for truth in range(2):
             product = result.posterior[task, truth]
             for i in at:
-                product *= result.confusion[hidden.worker[i], truth, hidden.label[i]]
+                product *= result.confusion[held_out.worker[i], truth, held_out.label[i]]
             chance += product
         expected += np.log(chance)
-    assert foretell(result, hidden) == pytest.approx(expected, rel=1e-10)
+    assert log_likelihood(result, MemoryBlocks(held_out)) == pytest.approx(expected, rel=1e-10)
 
 
 def test_a_weight_to_be_found_is_not_fitted_blindly() -> None:
@@ -240,7 +245,7 @@ def test_what_is_missing_is_left_out_and_said() -> None:
     frame = pl.DataFrame({"task": ["a", "b", None], "red": [1, None, 1], "blue": [0, 1, 1]})
     notes = quorate.aggregate(VOTES, "naive-bayes", features=frame).notes
     assert notes[0] == "2 features lack a field, and are left out."
-    assert notes[1] == "The weight of the features, 1, comes from hidden votes."
+    assert notes[1] == "The weight of the features, 1, comes from held-out votes."
 
 
 @pytest.mark.parametrize(
@@ -273,7 +278,7 @@ def test_a_method_that_makes_no_use_of_features_says_so() -> None:
         quorate.aggregate(VOTES, "majority", features=LONG)
 
 
-def test_the_default_does_not_learn_from_features_and_says_what_does() -> None:
+def test_the_default_makes_no_use_of_features_and_says_which_method_does() -> None:
     with pytest.raises(UsageError, match=r"^auto does not learn from features: naive-bayes"):
         quorate.aggregate(VOTES, features=LONG)
 
@@ -288,12 +293,12 @@ def test_gold_of_tasks_with_only_features_teaches() -> None:
     votes = [("t1", "x", "yes"), ("t2", "x", "no")]
     features = [("t1", "other"), ("t2", "other"), ("g1", "red"), ("g2", "blue"), ("n", "blue")]
     gold = {"g1": "yes", "g2": "no"}
-    result = quorate.aggregate(votes, "naive-bayes", features=features, gold=gold, feature_weight=1)
+    result = quorate.aggregate(votes, NaiveBayes(feature_weight=1), features=features, gold=gold)
     assert result.labels.filter(pl.col("task") == "n")["label"].to_list() == ["no"]
 
 
 def test_predict_from_features_alone_and_with_votes(tmp_path: Path) -> None:
-    result = quorate.aggregate(VOTES, "naive-bayes", features=LONG[:3], feature_weight=1)
+    result = quorate.aggregate(VOTES, NaiveBayes(feature_weight=1), features=LONG[:3])
     result.save(tmp_path / "crowd.quorate")
     again = quorate.load(tmp_path / "crowd.quorate")
     assert_same_bits(result, again)
@@ -319,10 +324,10 @@ def test_the_command_line_takes_features(tmp_path: Path, monkeypatch: Any) -> No
     Path("votes.csv").write_text("task,worker,label\n" + "".join(f"{','.join(v)}\n" for v in VOTES))
     Path("wide.csv").write_text(WIDE)
     run = ["aggregate", "votes.csv", "-m", "naive-bayes", "--features", "wide.csv", "-o", "out.csv"]
-    for weight in ([], ["--feature-weight", "0.5"], ["--feature-weight", "auto"]):
+    for weight in ([], ["--set", "feature_weight=0.5"], ["--set", "feature_weight=auto"]):
         result = CliRunner().invoke(main, [*run, *weight])
         assert result.exit_code == 0, result.output
         labels = pl.read_csv("out.csv").select("task", "label").rows()
         assert labels == [("a", "yes"), ("b", "no"), ("c", "yes")]
-    result = CliRunner().invoke(main, [*run, "--feature-weight", "much"])
-    assert result.exit_code == 2 and "a number or auto" in result.output
+    result = CliRunner().invoke(main, [*run, "--set", "feature_weight=much"])
+    assert result.exit_code == 2 and "feature_weight" in result.output

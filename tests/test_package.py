@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +15,7 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.models import MODELS
 
 HEAVY = {"numpy", "scipy", "polars", "pandas", "pyarrow", "rich"}
 
@@ -32,8 +36,103 @@ def test_dawid_skene_imports_nothing_that_only_other_methods_need() -> None:
 
 
 def test_a_public_name_is_never_the_module_it_lives_in() -> None:
+    import quorate.cli
+
     for name in quorate.__all__:
         assert not isinstance(getattr(quorate, name), ModuleType), name
+
+
+def test_importing_the_package_imports_nothing_of_it() -> None:
+    script = "import sys, quorate; print(*(m for m in sys.modules if m.startswith('quorate')))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["quorate"]
+
+
+def names_for_type_checkers() -> dict[str, str]:
+    """The names that the package imports for type checkers, and from where."""
+    tree = ast.parse(Path(quorate.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    found = {}
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom) and node.module is not None
+        for alias in node.names:
+            assert alias.asname == alias.name, "as is what makes it public"
+            found[alias.name] = node.module
+    return found
+
+
+def test_type_checkers_see_the_names_that_there_are() -> None:
+    homes = names_for_type_checkers()
+    assert {*homes, "__version__"} == set(quorate.__all__)
+    for name, home in homes.items():
+        assert getattr(quorate, name) is getattr(import_module(home), name), name
+
+
+def test_the_names_are_listed_once_and_no_other_is_there() -> None:
+    assert dir(quorate) == sorted(set(quorate.__all__)) == sorted(quorate.__all__)
+    for name in ("Nonsense", "nonsense"):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'"):
+            getattr(quorate, name)
+
+
+def test_every_class_of_models_is_public() -> None:
+    for name, model in MODELS.items():
+        assert getattr(quorate, name) is model
+        assert name in quorate.__all__
+
+
+def test_a_model_that_is_added_is_found_without_being_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(MODELS, "Newcomer", quorate.Majority)  # type: ignore[arg-type]
+    assert quorate.Newcomer is quorate.Majority  # type: ignore[attr-defined]
+
+
+USER = """\
+import quorate
+
+votes = [("t1", "ann", "yes"), ("t1", "bob", "no")]
+reveal_type(quorate.aggregate("v.csv", memory="2GB"))
+reveal_type(quorate.aggregate(votes, quorate.DawidSkene(smoothing=0.1)))
+reveal_type(quorate.fit(quorate.Majority(), votes, engine=quorate.Disk(2)))
+reveal_type(quorate.compare(votes, ["majority", quorate.OneCoin()], held_out=0.2))
+reveal_type(quorate.assign(votes, 3, ask="best", available=["ann"], task_column="task"))
+reveal_type(quorate.diagnose(votes, repeats="first"))
+reveal_type(quorate.simulate(20, 100, spammers=0.1, seed=3))
+quorate.aggregate(votes, glod={"t1": "yes"})
+quorate.aggregate(votes, min_confidance=0.9)
+quorate.aggregate(votes, memory=["2GB"])
+quorate.compare(votes, hidden=0.1)
+quorate.assign(votes, 3, ask="everyone")
+quorate.simulate(spamers=0.1)
+"""
+REVEALED = (
+    ["quorate.result.Result"] * 3
+    + ["quorate.comparison.Comparison", "quorate.assignment.plan.Assignment"]
+    + ["quorate.diagnosis.diagnosis.Diagnosis", "quorate.simulation.crowd.Crowd"]
+)
+
+
+def test_a_user_is_told_of_mistakes_by_the_type_checker(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    (tmp_path / "user.py").write_text(USER)
+    source = str(Path(quorate.__file__).parents[1])
+    options = ["--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache")]
+    config = ["--config-file", str(Path(__file__).parents[1] / "pyproject.toml")]
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", *config, *options, str(tmp_path / "user.py")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MYPYPATH": source},
+    )
+    said = [
+        line.split(":", 3) for line in run.stdout.splitlines() if line.startswith(str(tmp_path))
+    ]
+    revealed = [text.split('"')[1] for _, _, kind, text in said if kind.strip() == "note"]
+    assert revealed == REVEALED, run.stdout
+    errors = {int(line) for _, line, kind, _ in said if kind.strip() == "error"}
+    wrong = [i for i, line in enumerate(USER.splitlines(), 1) if line.startswith("quorate.")]
+    assert errors == set(wrong), run.stdout
 
 
 def test_the_command_tells_its_version() -> None:
@@ -50,16 +149,35 @@ def test_the_command_tells_its_version() -> None:
             {"method": "dawid-skene", "smoothing": "a"},
             "smoothing must be a number of at least 0, not 'a'.",
         ),
-        ({"method": "one-coin", "beta": (1,)}, "beta is the two numbers a and b, not (1,)."),
         ({"threads": -1}, "threads must be a number of at least 1, not -1."),
         ({"seed": -3}, "seed must be a number of at least 0, not -3."),
-        ({"ties": "last"}, "ties is one of first, random, shared, not 'last'."),
     ],
 )
 def test_an_option_out_of_range_is_one_sentence(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(quorate.UsageError) as caught:
         quorate.aggregate([(1, "ann", "yes"), (1, "bob", "no")], **options)
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("thing", "said"),
+    [
+        (
+            quorate.Labels.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], gold=[1, -1]),
+            "Labels(3 labels of 2 tasks by 2 workers in 2 classes, 1 known answers)",
+        ),
+        (
+            quorate.read_votes([(1, "ann", "yes"), (1, "bob", "no")]).codebook,
+            "Codebook(1 tasks, 2 workers, 2 classes ('no', 'yes'))",
+        ),
+        (
+            quorate.read_votes([(1, "ann", "yes"), (1, "bob", "no")]),
+            "Votes(2 labels of 1 tasks by 2 workers in 2 classes)",
+        ),
+    ],
+)
+def test_objects_say_in_a_line_what_they_hold(thing: Any, said: str) -> None:
+    assert repr(thing) == said
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:

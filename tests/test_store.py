@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.errors import DataError, UsageError
-from quorate.labels import Labels
 from quorate.votes import find, read_votes
+from quorate.votes.blocks import Recoded
 from quorate.votes.store import Sizes, Source, Store, StoredBlocks, fill, in_bytes, sizes
 
 TINY = Sizes(batch_rows=40, part_rows=60, blocks=2)
@@ -39,18 +39,18 @@ def write(frame: pl.DataFrame, path: Path) -> str:
     return str(path)
 
 
-def blocks_of(store: Store) -> list[Labels]:
-    codes = find(store.labels, store.labels.sort()).to_numpy()
-    m = store.manifest
-    blocks = StoredBlocks(store.root, m.starts, len(store.workers), len(codes), codes)
-    return list(blocks)
+def source_of(path: str, **options: Any) -> Source:
+    return Source.of(path, options)
+
+
+def blocks_of(store: Store) -> StoredBlocks:
+    codes = find(store.labels, store.labels.sort()).to_list()
+    return store.blocks(store.root / "run").change(Recoded(tuple(codes), len(codes)))
 
 
 def assert_same_as_in_memory(path: str, root: Path, block_size: int, **options: Any) -> None:
-    repeats = options.get("repeats", "count")
     votes = read_votes(path, **options)
-    source = Source(path, {}, repeats=repeats)
-    store = fill(root, source, TINY, n_pieces=3, size=block_size)
+    store = fill(root, source_of(path, **options), TINY, n_pieces=3, size=block_size)
     expected = list(votes.labels.blocks(block_size))
     found = blocks_of(store)
     assert len(found) == len(expected) > 1
@@ -62,8 +62,8 @@ def assert_same_as_in_memory(path: str, root: Path, block_size: int, **options: 
     assert store.report == votes.report
     assert store.workers.equals(votes.codebook.workers)
     assert store.labels.sort().equals(votes.codebook.classes)
-    tasks = pl.concat([store.tasks(start) for start in store.manifest.starts])
-    assert tasks.equals(votes.codebook.tasks)
+    assert pl.concat(found.segments()).equals(votes.codebook.tasks)
+    assert (found.n_tasks, found.n_labels) == (votes.labels.n_tasks, votes.labels.n_labels)
     assert sorted(p.name for p in root.iterdir()) == [
         "blocks",
         "labels.arrow",
@@ -91,10 +91,10 @@ def test_blocks_are_those_of_memory_at_any_size(
     path = write(frame, tmp_path_factory.mktemp("votes") / "votes.parquet")
     if not len(frame):
         with pytest.raises(DataError, match="no row with a task"):
-            fill(root, Source(path), TINY)
+            fill(root, source_of(path), TINY)
         return
     expected = list(read_votes(path).labels.blocks(size))
-    found = blocks_of(fill(root, Source(path), TINY, n_pieces=2, size=size))
+    found = blocks_of(fill(root, source_of(path), TINY, n_pieces=2, size=size))
     assert [b.first_task for b in found] == [b.first_task for b in expected]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one.worker, other.worker)
@@ -166,5 +166,5 @@ def test_too_little_room_is_said_before_anything_is_written(
     usage = sizes.shutil.disk_usage(root)
     monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: usage._replace(free=1000))
     with pytest.raises(DataError, match="of disk are needed beside the votes"):
-        fill(root, Source(path), TINY)
+        fill(root, source_of(path), TINY)
     assert not list(root.iterdir())
