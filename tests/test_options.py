@@ -188,5 +188,7 @@ def test_a_word_that_is_not_known_is_refused(given: dict[str, str]) -> None:
 
 def test_names_and_files_are_taken_where_they_are_read_later() -> None:
     model = DawidSkene(prior="yes=0.7,no=0.3", init="start.csv", worker_prior={"ann": 1})
-    with pytest.raises(UsageError, match="worker_prior has to be an array here"):
+    with pytest.raises(
+        UsageError, match="prior needs a share of at least 0 for each of the 2 classes"
+    ):
         fit(model, LABELS)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.models import MODELS
+from quorate.models import METHODS, MODELS
 
 HEAVY = {"numpy", "scipy", "polars", "pandas", "pyarrow", "rich"}
 
@@ -78,7 +78,8 @@ def test_the_names_are_listed_once_and_no_other_is_there() -> None:
 def test_every_class_of_models_is_public() -> None:
     for name, model in MODELS.items():
         assert getattr(quorate, name) is model
-        assert name in quorate.__all__
+    for method in METHODS.values():
+        assert method.model.__name__ in quorate.__all__
 
 
 def test_a_model_that_is_added_is_found_without_being_listed(
@@ -128,7 +129,7 @@ def test_a_user_is_told_of_mistakes_by_the_type_checker(tmp_path: Path) -> None:
     said = [
         line.split(":", 3) for line in run.stdout.splitlines() if line.startswith(str(tmp_path))
     ]
-    revealed = [text.split('"')[1] for _, _, kind, text in said if kind.strip() == "note"]
+    revealed = [text.split('"')[1] for *_, text in said if "Revealed type" in text]
     assert revealed == REVEALED, run.stdout
     errors = {int(line) for _, line, kind, _ in said if kind.strip() == "error"}
     wrong = [i for i, line in enumerate(USER.splitlines(), 1) if line.startswith("quorate.")]
