@@ -293,13 +293,15 @@ def refuse(code: int, sentence: str, *args: str, stdin: bytes = b"") -> None:
     assert sorted(Path().rglob("*")) == before
 
 
-def answer(*args: str, stdin: bytes = b"") -> tuple[list[tuple[str, ...]], dict[str, Any]]:
-    """The labels that go to standard output, and the summary."""
+def answer(
+    *args: str, stdin: bytes = b"", names: tuple[str, str] = ("task", "label")
+) -> tuple[list[tuple[str, ...]], dict[str, Any]]:
+    """The labels that go to standard output, by the names of the votes' columns; and the summary."""
     result = run("aggregate", "-m", "majority", "-o", "-", "--json", *args, stdin=stdin)
     assert result.exit_code == 0, result.stderr
     summary = json.loads(result.stderr, parse_constant=lambda name: pytest.fail(name))
     rows = list(csv.reader(io.StringIO(result.stdout)))
-    assert rows[0] == ["task", "label", "confidence"]
+    assert rows[0] == [*names, "confidence"]
     return [tuple(row[:2]) for row in rows[1:]], summary
 
 
@@ -440,7 +442,8 @@ def test_a_compressed_output(suffix: str) -> None:
 
 
 def test_an_unknown_output_is_known_before_the_votes_are_read() -> None:
-    refuse(2, "There is no directory nowhere to write a.csv in.", "no.csv", "-o", "nowhere/a.csv")
+    Path("v.csv").write_bytes(b"")
+    refuse(2, "There is no directory nowhere to write a.csv in.", "v.csv", "-o", "nowhere/a.csv")
 
 
 def test_two_outputs_of_one_name() -> None:
@@ -465,6 +468,7 @@ def test_a_failure_keeps_the_earlier_output() -> None:
 
 
 def test_an_unknown_method() -> None:
+    Path("v.csv").write_bytes(b"")
     result = run("aggregate", "v.csv", "-m", "oracle")
     assert result.exit_code == 2
     assert result.stderr.startswith("quorate: There is no method 'oracle': the methods are auto")
@@ -482,44 +486,44 @@ def test_an_option_that_the_method_does_not_have() -> None:
     [
         ("--smoothing", "-1", "smoothing must be a number of at least 0, not -1.0."),
         ("--tol", "nan", "tol must be a number of at least 0, not nan."),
-        ("--max-iter", "0", "max_iter must be a number of at least 1, not 0."),
+        ("--max-iter", "0", "Invalid value for '--max-iter': 0 is not in the range x>=1."),
         (
-            "--prior",
-            "yes",
+            "--set",
+            "prior=yes",
             "prior is estimated, uniform, or shares such as yes=0.7,no=0.3; not 'yes'.",
         ),
         (
-            "--prior",
-            "yes=0.5,yes=0.5",
+            "--set",
+            "prior=yes=0.5,yes=0.5",
             "prior is estimated, uniform, or shares such as yes=0.7,no=0.3; not 'yes=0.5,yes=0.5'.",
         ),
         (
-            "--prior",
-            "yes=1,maybe=1",
+            "--set",
+            "prior=yes=1,maybe=1",
             "prior needs a share of at least 0 for each of the 2 classes (no, yes), not"
             " {'yes': 1.0, 'maybe': 1.0}.",
         ),
         (
-            "--prior",
-            "yes=1",
+            "--set",
+            "prior=yes=1",
             "prior needs a share of at least 0 for each of the 2 classes (no, yes), not"
             " {'yes': 1.0}.",
         ),
         (
-            "--prior",
-            "-1,2",
+            "--set",
+            "prior=-1,2",
             "prior needs a share of at least 0 for each of the 2 classes (no, yes), not"
             " [-1.0, 2.0].",
         ),
         (
-            "--prior",
-            "nan,1",
+            "--set",
+            "prior=nan,1",
             "prior needs a share of at least 0 for each of the 2 classes (no, yes), not"
             " [nan, 1.0].",
         ),
         (
-            "--prior",
-            "0,0",
+            "--set",
+            "prior=0,0",
             "prior needs a share of at least 0 for each of the 2 classes (no, yes), not"
             " [0.0, 0.0].",
         ),
@@ -606,7 +610,9 @@ HISTORY = "worker,truth,label,count\n"
 def test_a_bad_history(content: str, sentence: str) -> None:
     Path("v.csv").write_bytes(CSV)
     Path("h.csv").write_text(content)
-    refuse(1, sentence, "v.csv", "--worker-prior", "h.csv", "-o", "out/labels.csv")
+    refuse(
+        1, sentence, "v.csv", "-m", "dawid-skene", "--set", "worker_prior=h.csv", "-o", "out/l.csv"
+    )
 
 
 def test_history_of_unknown_workers_is_counted() -> None:
@@ -614,7 +620,7 @@ def test_history_of_unknown_workers_is_counted() -> None:
     Path("h.csv").write_text(
         HISTORY + "ann,yes,yes,5\nzoe,yes,no,1\nzoe,no,no,1\nann,no,no,\nann,no,no,many\n"
     )
-    _, summary = answer("v.csv", "-m", "dawid-skene", "--worker-prior", "h.csv")
+    _, summary = answer("v.csv", "-m", "dawid-skene", "--set", "worker_prior=h.csv")
     assert summary["notes"] == [
         "2 of 5 rows of worker_prior lack a field, and are left out.",
         "1 of 2 workers in worker_prior have no votes here, and are left out.",
@@ -625,14 +631,14 @@ def test_a_start_for_nobody() -> None:
     Path("v.csv").write_bytes(CSV)
     Path("i.csv").write_text("worker,truth,label,probability\nzoe,yes,yes,1\n")
     sentence = "init has no matrix for any worker of these votes."
-    refuse(1, sentence, "v.csv", "--init", "i.csv", "-o", "out/labels.csv")
+    refuse(1, sentence, "v.csv", "-m", "dawid-skene", "--set", "init=i.csv", "-o", "out/l.csv")
 
 
 def test_a_start_that_is_not_of_probabilities() -> None:
     Path("v.csv").write_bytes(CSV)
     Path("i.csv").write_text("worker,truth,label,probability\nann,yes,yes,3\n")
     sentence = "init has probabilities of one worker and truth that do not sum to 1."
-    refuse(1, sentence, "v.csv", "--init", "i.csv", "-o", "out/labels.csv")
+    refuse(1, sentence, "v.csv", "-m", "dawid-skene", "--set", "init=i.csv", "-o", "out/l.csv")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a result", b"PK\x03\x04 nor this"])
@@ -640,7 +646,17 @@ def test_a_saved_result_that_is_none(content: bytes) -> None:
     Path("v.csv").write_bytes(CSV)
     Path("r.quorate").write_bytes(content)
     sentence = "r.quorate is not a whole result of Quorate: save it again."
-    refuse(1, sentence, "v.csv", "--worker-prior", "r.quorate", "-o", "out/labels.csv")
+    refuse(
+        1,
+        sentence,
+        "v.csv",
+        "-m",
+        "dawid-skene",
+        "--set",
+        "worker_prior=r.quorate",
+        "-o",
+        "out/l.csv",
+    )
 
 
 # What is odd and yet right
@@ -695,13 +711,17 @@ RIGHT: dict[str, tuple[str, bytes, int]] = {
 }
 
 
+# The names of tasks and labels where these are not the usual ones: labels come back by them.
+NAMES = {"other words for the columns": ("Item ID", "label")}
+
+
 @pytest.mark.parametrize("case", RIGHT)
 def test_what_is_odd_and_yet_right(case: str) -> None:
     name, content, dropped = RIGHT[case]
     Path(name).write_bytes(content)
     Path("v1.csv").write_bytes(b"task,worker,label\nwrong,file,here\n")
     Path("v1.jsonl").write_bytes(b'{"task": 0, "worker": "wrong", "label": "file"}\n')
-    labels, summary = answer(name)
+    labels, summary = answer(name, names=NAMES.get(case, ("task", "label")))
     assert labels == ANSWERS
     assert summary["read"]["dropped_missing"] == dropped
     assert summary["read"]["rows"] == summary["read"]["labels"] + dropped
@@ -711,7 +731,8 @@ def test_what_is_odd_and_yet_right(case: str) -> None:
 def test_the_same_on_standard_input(case: str) -> None:
     name, content, dropped = RIGHT[case]
     options = ["--format", "jsonl"] if name.endswith(".jsonl.zst") else []
-    labels, summary = answer("-", *options, stdin=content)
+    names = NAMES.get(case, ("task", "label"))
+    labels, summary = answer("-", *options, stdin=content, names=names)
     assert labels == ANSWERS
     assert summary["read"]["dropped_missing"] == dropped
 
@@ -790,7 +811,8 @@ def test_gold_by_the_column_names_of_the_votes() -> None:
     columns = ("--task-column", "url", "--worker-column", "who", "--label-column", "says")
     for header in (b"url,says\n", b"task,label\n", b"url,label\n"):
         Path("gold.csv").write_bytes(header + b"1,no\n")
-        labels, summary = answer("v.csv", *columns, "--gold", "gold.csv")
+        given = ("v.csv", *columns, "--gold", "gold.csv")
+        labels, summary = answer(*given, names=("url", "says"))
         assert labels == [("1", "no"), ("2", "no")]
         assert summary["notes"] == []
 

@@ -205,7 +205,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: Any) -> None:
         "t1,dog,0.6666666666666666",
     ]
     assert pl.read_csv("w.csv").columns[0] == "option"
-    summary = json.loads(done.output)
+    summary = json.loads(done.stdout)
     assert summary["read"]["labels"] == len(CHOICES)
     assert summary["read"]["repeats_counted"] == 0
     assert summary["found"]["class_shares"] == pytest.approx(
