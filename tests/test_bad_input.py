@@ -296,7 +296,7 @@ def refuse(code: int, sentence: str, *args: str, stdin: bytes = b"") -> None:
 def answer(
     *args: str, stdin: bytes = b"", names: tuple[str, str] = ("task", "label")
 ) -> tuple[list[tuple[str, ...]], dict[str, Any]]:
-    """The labels that go to standard output, by the names of the votes' columns; and the summary."""
+    """The labels that go to standard output, under the votes' column names, and the summary."""
     result = run("aggregate", "-m", "majority", "-o", "-", "--json", *args, stdin=stdin)
     assert result.exit_code == 0, result.stderr
     summary = json.loads(result.stderr, parse_constant=lambda name: pytest.fail(name))
@@ -631,14 +631,14 @@ def test_a_start_for_nobody() -> None:
     Path("v.csv").write_bytes(CSV)
     Path("i.csv").write_text("worker,truth,label,probability\nzoe,yes,yes,1\n")
     sentence = "init has no matrix for any worker of these votes."
-    refuse(1, sentence, "v.csv", "-m", "dawid-skene", "--set", "init=i.csv", "-o", "out/l.csv")
+    refuse(1, sentence, "v.csv", "-m", "dawid-skene", "--set", "init=i.csv", "-o", "out/labels.csv")
 
 
 def test_a_start_that_is_not_of_probabilities() -> None:
     Path("v.csv").write_bytes(CSV)
     Path("i.csv").write_text("worker,truth,label,probability\nann,yes,yes,3\n")
     sentence = "init has probabilities of one worker and truth that do not sum to 1."
-    refuse(1, sentence, "v.csv", "-m", "dawid-skene", "--set", "init=i.csv", "-o", "out/l.csv")
+    refuse(1, sentence, "v.csv", "-m", "dawid-skene", "--set", "init=i.csv", "-o", "out/labels.csv")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a result", b"PK\x03\x04 nor this"])

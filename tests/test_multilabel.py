@@ -216,4 +216,4 @@ def test_the_command_line(tmp_path: Path, monkeypatch: Any) -> None:
     assert done.exit_code == 0, done.output
     assert Path("out.csv").read_text().splitlines()[1].startswith("t1,cat|dog,")
     done = CliRunner().invoke(main, [*run, "rows.csv", "--save", "kept.quorate"])
-    assert done.exit_code == 2 and "each option has its own" in done.output
+    assert done.exit_code == 2 and "Each option has a result of its own" in done.stderr
