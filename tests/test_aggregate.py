@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import quorate
-from quorate import DataError, DawidSkene, Majority, Result, UsageError, models
+from quorate import DataError, DawidSkene, Majority, Result, UsageError
 from quorate.models import make
 
 METHODS = [method.name for method in quorate.methods()]
@@ -458,7 +458,6 @@ def test_what_most_methods_share_can_be_said_of_a_model_too() -> None:
     assert same(result, quorate.aggregate(VOTES, "dawid-skene", smoothing=0.5, max_iter=3))
 
 
-@pytest.mark.skipif(not hasattr(models, "given"), reason="no model of functions yet")
 def test_a_function_is_a_method() -> None:
     result = quorate.aggregate(VOTES, lambda labels: labels.vote_shares())
     assert np.array_equal(result.posterior, quorate.aggregate(VOTES, Majority()).posterior)

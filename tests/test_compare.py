@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 from tests.naive import predict as naive
 
 import quorate
-from quorate import DawidSkene, Labels, Majority, UsageError, metrics, models
+from quorate import DawidSkene, Labels, Majority, UsageError, metrics
 from quorate.cli import main
 from quorate.comparison import hold_out, log_likelihood, mcnemar
 from quorate.engines.threads import Threads
@@ -32,10 +32,6 @@ def crowd_votes(seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame, Labels]:
     task = np.repeat(np.arange(300), 5)
     votes = pl.DataFrame({"task": task, "worker": crowd.labels.worker, "label": crowd.labels.label})
     return votes, pl.DataFrame({"task": np.arange(300), "label": crowd.truth}), crowd.labels
-
-
-# A function as a method needs a model that holds it.
-functions = pytest.mark.skipif(not hasattr(models, "given"), reason="no model of functions yet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +185,6 @@ def crashing(labels: Labels) -> np.ndarray:
     return {"a": 1}["b"]
 
 
-@functions
 def test_a_function_is_a_method() -> None:
     votes, gold, _ = crowd_votes()
     found = quorate.compare(votes, [vote_of, "majority"], gold=gold)
@@ -200,7 +195,6 @@ def test_a_function_is_a_method() -> None:
     assert (posteriors[0] == posteriors[1]).all()
 
 
-@functions
 @pytest.mark.parametrize("function", [wrong_shape, crashing, lambda labels: "nothing"])
 def test_a_bad_function_is_one_sentence_in_its_reason(function: Any) -> None:
     votes, _, _ = crowd_votes()

@@ -63,7 +63,7 @@ def test_a_bound_on_memory_changes_nothing_in_the_output(
     for table in tables:
         expected = (tmp_path / f"free-{table}.csv").read_bytes()
         assert (tmp_path / f"bound-{table}.csv").read_bytes() == expected
-    first, second = json.loads(one.output), json.loads(other.output)
+    first, second = json.loads(one.stdout), json.loads(other.stdout)
     assert first["read"] == second["read"]
     assert first["read"]["dropped_missing"] == 1
     sure = [summary["found"].pop("mean_confidence") for summary in (first, second)]

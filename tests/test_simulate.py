@@ -893,7 +893,7 @@ def test_json_and_standard_output() -> None:
     summary = json.loads(result.stderr)
     assert summary["votes"] == 100 and summary["kinds"] == {"honest": 50}
     assert json.loads(succeed("--json").stdout)["tasks"] == 1000
-    assert "The votes themselves" in succeed().stdout
+    assert "The votes themselves" in succeed().stderr
 
 
 def test_votes_flow_into_aggregate() -> None:
@@ -909,7 +909,7 @@ def test_votes_flow_into_aggregate() -> None:
     ("args", "sentence"),
     [
         (["--beta", "4"], "beta is two numbers such as 4,2; not '4'."),
-        (["--prior", "0.7,x"], "prior must be numbers, not ['0.7', 'x']."),
+        (["--prior", "0.7,x"], "--prior is numbers such as 0.7,0.3; not '0.7,x'."),
         (
             ["--features-out", "f.csv"],
             "There are no features to write: say how many with --n-features.",
@@ -917,7 +917,7 @@ def test_votes_flow_into_aggregate() -> None:
         (["-o", "votes"], "The name votes does not say its format"),
         (["--assignment", "absent.csv"], "absent.csv"),
         (["-o", "-", "--truth", "-"], "Only one table can go to standard output."),
-        (["--kind", "x"], "kind is one of one-coin, confusion, glad, not 'x'."),
+        (["--kind", "x"], "'x' is not one of 'one-coin', 'confusion', 'glad'."),
     ],
 )
 def test_failures_are_one_sentence(args: list[str], sentence: str) -> None:
