@@ -22,12 +22,14 @@ from tests.checks import (
     random_problem,
 )
 from tests.naive.dawid_skene import dawid_skene
+from tests.naive.ebcc import Priors, Sizes, ebcc
 from tests.naive.kos import kos, messages
 from tests.naive.majority import Votes, vote_shares
 from tests.naive.ordered import Matrix, ordered
 from tests.naive.spectral_vote import centred_svd, eigen_ratio, ghosh_svd
 
 from quorate import (
+    EBCC,
     GLAD,
     IBCC,
     IWMV,
@@ -47,6 +49,7 @@ from quorate import (
     SpectralEM,
     fit,
 )
+from quorate.models import METHODS, make
 
 Check = Callable[[Case], None]
 Kind = type[DawidSkene] | type[OneCoin]
@@ -103,6 +106,20 @@ def slow_ordered_dawid_skene(problem: Problem, gold: Known, iterations: int) -> 
     return ordered(problem.votes, problem.n_classes, gold, ask)
 
 
+def slow_ebcc(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    return _slow_ebcc(problem, 3, iterations)
+
+
+def slow_ibcc(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    return _slow_ebcc(problem, 1, iterations)
+
+
+def _slow_ebcc(problem: Problem, subtypes: int, iterations: int) -> Matrix:
+    votes = [(task, *vote) for task, of_task in enumerate(problem.votes) for vote in of_task]
+    sizes = Sizes(len(problem.votes), problem.n_workers, problem.n_classes)
+    return ebcc(votes, sizes, Priors(subtypes), iterations)[0].tolist()
+
+
 def ordered_vote(**options: Any) -> Ordered:
     return Ordered(Majority(**options))
 
@@ -122,6 +139,7 @@ HELD_OUT = {
     "another_seed_matters_only_to_random_ties": "other votes are held out with another seed",
     "equals_the_slow_oracle": "the oracle of the mixture is in test_auto.py",
 }
+NO_ORACLE = {"equals_the_slow_oracle": "it has no oracle of its own here"}
 NAIVE_BAYES = {"smoothing": 1.0, "feature_weight": 1.0}  # as in the report
 
 CASES = (
@@ -250,8 +268,23 @@ CASES = (
     Case("glad-estimated-prior", GLAD, lambda p: {"prior": "estimated"}),
     Case("glad-fixed-prior", GLAD, lambda p: {"prior": p.shares}),
     Case("glad-gold", GLAD, gold=True),
+    Case("ebcc", EBCC, lambda p: {"subtypes": 3}, slow=slow_ebcc),
+    Case("ebcc-one-subtype", EBCC, lambda p: {"subtypes": 1}, slow=slow_ibcc),
+    Case("ebcc-gold", EBCC, lambda p: {"subtypes": 2}, gold=True, exempt=NO_ORACLE),
     Case("auto", Auto, exempt=HELD_OUT),
     Case("auto-gold", Auto, gold=True, exempt=HELD_OUT),
+)
+COVERED = {type(case.any_model) for case in CASES}
+# A method that nobody listed is checked as it comes, but for the oracle that it does not have yet.
+CASES += tuple(
+    Case(
+        name,
+        partial(make, name),
+        max_classes=2 if METHODS[name].two_classes_only else 9,
+        exempt=NO_ORACLE,
+    )
+    for name in METHODS
+    if METHODS[name].model not in COVERED
 )
 
 
