@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from tests.checks import Case, assert_same_bits, small_blocks
-from tests.test_models import CASES
+from tests.models.test_models import CASES
 
 from quorate import Auto, Disk, Labels, Result, Threads, fit
 from quorate.engines.wire import Cut, only, together, whole

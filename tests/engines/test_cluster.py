@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "cluster.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "cluster.py"
 
 
 @pytest.mark.xdist_group("ray")

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.test_online import METHODS, crowd_votes, state_of
+from tests.online.test_online import METHODS, crowd_votes, state_of
 
 import quorate
 from quorate import DataError, Online, UsageError
@@ -29,7 +29,7 @@ import os, random, signal, sys, time
 from pathlib import Path
 from quorate import Online
 from quorate.online import keeping
-from tests.test_online import crowd_votes, state_of
+from tests.online.test_online import crowd_votes, state_of
 
 directory, method, kills = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 keeping.FEWEST = 40
