@@ -16,7 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from quorate import DawidSkene, Labels, recycled
+from quorate import DawidSkene, Labels, buffers
 from quorate.engines.threads import Threads, cores
 from quorate.votes import MemoryBlocks
 
@@ -58,7 +58,7 @@ def seconds_of_iterations(labels: Labels) -> tuple[float, float]:
     """On one thread and on all cores, in turns, so that whatever else the machine does meets both:
     the medians, without the first two, which also make what the others use again."""
     climbs = Climb(labels, 1), Climb(labels, cores())
-    with recycled.kept():
+    with buffers.reuse():
         seconds = [[climb.seconds_of_an_iteration() for climb in climbs] for _ in range(ITERATIONS)]
     one, every = np.median(seconds[2:], axis=0)
     return float(one), float(every)

@@ -227,10 +227,10 @@ def _discounted(
     """The votes with correlated workers' counting for less, and the column of their groups; nothing
     of what was neither asked for nor found."""
     from quorate.trust.correlated import (  # slow to import
+        discount_note,
         discounted,
         group_column,
         groups_among,
-        note_on,
     )
 
     groups = groups_among(votes.blocks, model.seed, plan.request.engine)
@@ -239,7 +239,7 @@ def _discounted(
     column: dict[str, Sequence[Any]] = {"group": group_column(groups, len(votes.codebook.workers))}
     if groups:
         votes = votes.with_blocks(votes.blocks.change(partial(discounted, groups=groups)))
-    return votes.noted(note_on(groups)), column
+    return votes.noted(discount_note(groups)), column
 
 
 def _each_option(votes: Votes, gold: Any, plan: Plan, separator: str | None) -> Multilabel:

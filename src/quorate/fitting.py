@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from quorate import kernels, recycled
+from quorate import buffers, kernels
 from quorate.answers import Answers, AnswersInFiles, KeepInFiles, KeepInMemory, Overview, Part
 from quorate.engines.engine import Engine, Fold
 from quorate.engines.threads import Threads
@@ -234,7 +234,7 @@ class _Workplace:
         shutil.rmtree(self.root, ignore_errors=True)
 
 
-@recycled.kept()
+@buffers.reuse()
 def climb(
     phases: Sequence[AnyPhase],
     fold: Fold,

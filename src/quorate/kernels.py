@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csc_array, csr_array
 
-from quorate import recycled
+from quorate import buffers
 from quorate.errors import DataError
 
 # What SciPy's products are made of, but for the sum that they begin from.
@@ -48,7 +48,7 @@ class Incidence(NamedTuple):
 
     def gather(self, table: Floats) -> Floats:
         """For each task, the sum of the table's rows it touches."""
-        sums = recycled.zeros((self.matrix.shape[0], *table.shape[1:]))
+        sums = buffers.zeros((self.matrix.shape[0], *table.shape[1:]))
         if csr_matvecs is None:
             sums += self.matrix @ table
         else:
@@ -83,7 +83,7 @@ class TallIncidence(NamedTuple):
     weight: Floats | None = None
 
     def gather(self, table: Floats) -> Floats:
-        sums = recycled.zeros((self.n_tasks, *table.shape[1:]))
+        sums = buffers.zeros((self.n_tasks, *table.shape[1:]))
         accumulate(sums, self.task, table, self.row, self.weight)
         return sums
 
@@ -108,7 +108,7 @@ class Rows(NamedTuple):
     values: Floats
 
     def dense(self) -> Floats:
-        table = recycled.zeros((self.incidence.height, *self.values.shape[1:]))
+        table = buffers.zeros((self.incidence.height, *self.values.shape[1:]))
         self.add_to(table)
         return table
 
@@ -279,7 +279,7 @@ def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = No
     """
     n_classes = counts.shape[1]
     by_worker = counts.reshape(-1, n_classes, n_classes)
-    log = recycled.empty(by_worker.shape)
+    log = buffers.empty(by_worker.shape)
     for some in parts(by_worker):
         known = by_worker[some] + smoothing
         if prior is not None:

@@ -107,7 +107,7 @@ def test_graph_and_pairs_as_the_loops_say(seed: int, monkeypatch) -> None:
         assert all(found.alone[w] == (len(members) == 1) for w in members)
         assert all(found.told[w] == (not bipartite) for w in members)
     monkeypatch.setattr(pairs, "RUN", 5)
-    runs, sampled = pairs.meetings(labels, seed=0)
+    runs, sampled = pairs.count_pairs(labels, seed=0)
     met = {
         tuple(sorted(pair[:2])): pair[2:]
         for run in runs

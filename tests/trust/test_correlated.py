@@ -1,4 +1,4 @@
-"""Correlated workers: copies count once, the independent are left alone."""
+"""Correlated workers: duplicates count once, the independent are left alone."""
 
 from __future__ import annotations
 
@@ -395,7 +395,7 @@ def test_copies_are_found_on_some_of_very_many_tasks(monkeypatch: pytest.MonkeyP
     random = np.random.default_rng(8)
     alone = judges(random, random.integers(2, size=2000), [0.85, 0.8, 0.8, 0.75, 0.9, 0.45], 2)
     labels = panel_labels(np.vstack([alone, *[alone[5:]] * 10]), 2)
-    runs = agreement.meet(labels, seed=0)
+    runs = agreement.pairs_to_test(labels, seed=0)
     assert 0 < max(pairs.shared.max() for pairs in runs) < 200
     assert discounted(labels)[1] == [list(range(5, 16))]
 

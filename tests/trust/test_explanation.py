@@ -18,7 +18,7 @@ import quorate
 from quorate import DataError, Result, UsageError
 from quorate.cli import main
 from quorate.models import METHODS
-from quorate.trust.explanation import NO_SUM, SHARED_OUT, Explanation
+from quorate.trust.explanation import AVERAGED, NO_SUM, Explanation
 
 CROWD = quorate.simulate(workers=12, n_tasks=60, labels_per_task=5, n_classes=3, seed=4)
 TWO = quorate.simulate(workers=12, n_tasks=60, labels_per_task=4, n_classes=2, seed=5)
@@ -219,7 +219,7 @@ def test_a_method_that_does_not_add_up_says_so_and_lists_votes() -> None:
 def test_a_mixture_is_shared_out_over_the_orders_of_the_votes() -> None:
     result = quorate.aggregate(CROWD.votes, discount=False)
     why = result.explain("t1")
-    assert why.notes == (SHARED_OUT,)
+    assert why.notes == (AVERAGED,)
     votes = CROWD.votes.filter(pl.col("task") == "t1").rows()
 
     def score(some: Iterable[tuple[str, str, str]]) -> float:
@@ -245,7 +245,7 @@ def test_shares_of_many_votes_add_up_too(method: str) -> None:
     result = quorate.aggregate(crowd.votes, method)
     for task in result.labels["task"].to_list()[:5]:
         why = result.explain(task)
-        assert len(why.votes) == 14 and why.notes == (SHARED_OUT,)
+        assert len(why.votes) == 14 and why.notes == (AVERAGED,)
         assert why.prior + why.votes["decibans"].sum() == pytest.approx(why.decibans, abs=1e-9)
         for_it = why.votes["label"] == why.label
         assert why.votes.filter(for_it)["decibans"].mean() > 0

@@ -14,7 +14,7 @@ from quorate.engines.threads import Threads
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 from quorate.trust import Spread, accuracy_intervals, confusion_intervals
-from quorate.trust.matrices import Drawn
+from quorate.trust.matrices import SimulatedCrowd
 from quorate.votes import MemoryBlocks
 
 UNEVEN = {2: [0.7, 0.3], 3: [0.5, 0.3, 0.2]}
@@ -76,9 +76,9 @@ def test_crowds_are_drawn_from_what_was_found() -> None:
     """The labels of a drawn crowd come as its matrices say, and the same in whatever blocks."""
     crowd, _ = drawn(4, 6000, 3, 3, 0)
     labels = crowd.labels
-    below = np.cumsum(np.random.default_rng(0).dirichlet(np.ones(3), (4, 3)), axis=2)
-    chosen = Drawn(below, np.array([0.2, 0.7, 1.0]), seed=3)
-    pretended = chosen.labels_of(replace(labels, gold=np.zeros(labels.n_tasks, dtype=np.int32)))
+    cumulative = np.cumsum(np.random.default_rng(0).dirichlet(np.ones(3), (4, 3)), axis=2)
+    chosen = SimulatedCrowd(cumulative, np.array([0.2, 0.7, 1.0]), seed=3)
+    pretended = chosen.relabelled(replace(labels, gold=np.zeros(labels.n_tasks, dtype=np.int32)))
     truth = np.repeat(pretended.gold, labels.n_said)
     assert np.bincount(pretended.gold) / 6000 == pytest.approx([0.2, 0.5, 0.3], abs=0.02)
     for worker in range(4):
@@ -86,7 +86,7 @@ def test_crowds_are_drawn_from_what_was_found() -> None:
             said = pretended.label[(labels.worker == worker) & (truth == t)]
             share = np.bincount(said, minlength=3) / len(said)
             assert share == pytest.approx(chosen.chance[worker, t], abs=0.06)
-    block = chosen.labels_of(labels[100:200])
+    block = chosen.relabelled(labels[100:200])
     first, last = labels.indptr[100], labels.indptr[200]
     assert np.array_equal(block.label, pretended.label[first:last])
 

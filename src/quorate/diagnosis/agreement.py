@@ -10,7 +10,7 @@ from quorate.diagnosis.facts import Agreement, WorkerKind
 from quorate.diagnosis.workers import Judgement
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.trust.correlated import Groups, number_of
+from quorate.trust.correlated import Groups, group_numbers
 
 
 def agreement_of(labels: Labels, seed: int) -> Agreement:
@@ -55,7 +55,7 @@ def worker_kinds(
     groups: Groups,
 ) -> tuple[WorkerKind, ...]:
     """A line for each kind, in alphabetical order; None, who has none, comes last."""
-    grouped = number_of(groups, labels.n_workers) > 0
+    grouped = group_numbers(groups, labels.n_workers) > 0
     lines = []
     for kind in sorted(set(kinds), key=lambda kind: (kind is None, kind)):
         mine = np.array([of == kind for of in kinds])

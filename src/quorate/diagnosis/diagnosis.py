@@ -32,7 +32,7 @@ from quorate.fitting import Fit
 from quorate.kernels import Floats
 from quorate.labels import Codebook, Labels
 from quorate.trust import correlated
-from quorate.trust.correlated.copying import Pairs, Suspects, look_at_pairs
+from quorate.trust.correlated.copying import Pairs, Suspects, summarise_pairs
 from quorate.votes import (
     Kind,
     Reading,
@@ -244,13 +244,16 @@ def _look(subject: Subject, who: graph.Graph, engine: Engine) -> Evidence:
     pairs and workers against it."""
     labels, seed = subject.labels, subject.seed
     subject.tell("a fit, and correlated workers", 1)
-    seen = correlated.look(labels, correlated.meet(labels, seed), engine)
+    seen = correlated.fit_groups(labels, correlated.pairs_to_test(labels, seed), engine)
     subject.tell("pairs of workers, and each worker", 2)
-    prior, voice = seen.result.params.prior, correlated.voices(seen.groups, labels.n_workers)
+    prior, voice = (
+        seen.result.params.prior,
+        correlated.representatives(seen.groups, labels.n_workers),
+    )
     return Evidence(
         seen.result,
         seen.groups,
-        look_at_pairs(labels, seen.confusion, prior, who.told, seed, voice),
+        summarise_pairs(labels, seen.confusion, prior, who.told, seed, voice),
         workers.judge(seen.labels, seen.result, engine),
         knowledge(labels, seen.confusion, prior),
     )

@@ -1,4 +1,4 @@
-"""How far to trust what was found: intervals, expected errors, explanations, correlated workers."""
+"""How far to trust a result: intervals, expected errors, explanations, correlated workers."""
 
 from quorate.trust.accuracies import MOST_VOTES, Spread, accuracy_intervals
 from quorate.trust.expected_error import ExpectedError

@@ -1,4 +1,4 @@
-"""The share of wrong answers to expect, from how sure the answers are."""
+"""The expected share of wrong answers, from the confidences of the answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quorate.model import Calibration
 
 
 class ExpectedError(NamedTuple):
-    """The share of wrong answers that is to be expected, and its 90 % interval."""
+    """The expected share of wrong answers, and its 90 % interval."""
 
     error: float
     low: float
@@ -19,8 +19,10 @@ class ExpectedError(NamedTuple):
 
     @classmethod
     def of(cls, overview: Overview, calibration: Calibration) -> ExpectedError:
-        """What the confidences say, as far as such confidences are to be trusted: their log-odds
-        are off by a known amount on public data, and the tasks are a sample.
+        """Expected error from the confidences, corrected by the method's calibration.
+
+        On public data the log-odds of the confidences are off by a known amount, and the tasks are
+        a sample.
 
         Examples:
             >>> overview = Overview(1000, np.array([600.0, 400.0]), 900.0, 0)

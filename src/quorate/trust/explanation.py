@@ -1,10 +1,10 @@
 """Why a task has its label: what each vote adds to it, and what it would take to change it.
 
-Where a model's belief is a product of one factor for each vote (`log_joint`), its log-odds are a
-sum: that of the classes' shares, that of each vote, and that of the task's features. The model is
-asked for each part by itself: of a task with one vote, and of a task with none. Any other belief,
-such as a mixture of models', is shared out: a vote's part is what it adds on average over the
-orders in which the votes can come (L. S. Shapley, "A Value for n-Person Games", 1953).
+Where a model's posterior is a product of one factor for each vote (`log_joint`), its log-odds are a
+sum: of the log prior, of the evidence of each vote, and of that of the task's features. The model
+is asked for each part by itself: for a task with one vote, and for a task with none. Of any other
+posterior, such as a mixture of models', a vote's part is what it adds on average over the orders in
+which the votes can come (L. S. Shapley, "A Value for n-Person Games", 1953).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from quorate.model import AnyModel
 from quorate.votes.sources import Kind
 
 DECIBANS = 10 / np.log(10)  # in a natural logarithm
-MOST_VOTES = 10_000  # that are tried for whether they settle a label
-ALL_ORDERS = 10  # votes of a task for which all their sets are looked at
-SOME_ORDERS, MOST_ASKED = 100, 200_000  # otherwise: orders, and votes of votes' sets
-SAME = 1e-6  # beliefs that differ by less are the same
-NO_SUM = "The belief of this method is not a sum of the votes' evidence: none is shown."
-SHARED_OUT = (
-    "The belief of this method is not a sum over votes: a vote's evidence is what it adds on"
+MOST_VOTES = 10_000  # tried to settle a label
+ALL_ORDERS = 10  # most votes of a task of which all subsets are evaluated
+SOME_ORDERS, MOST_ASKED = 100, 200_000  # otherwise: orders, and votes in all their subsets
+SAME = 1e-6  # posteriors that differ by less are the same
+NO_SUM = "The posterior of this method is not a sum of the votes' evidence: none is shown."
+AVERAGED = (
+    "The posterior of this method is not a sum over votes: a vote's evidence is what it adds on"
     " average over the orders in which they can come."
 )
 KNOWN = "The answer is known: no vote can change it."
@@ -47,8 +47,8 @@ class Explanation:
     add up to `decibans`, the posterior's log-odds. `votes` has a row for each vote, with its
     worker's accuracy and interval; `without` is what the label would be without the vote, where
     that is another; `instead` a label in its place with which the answer is another, and `becomes`
-    that answer. `more_votes` of the crowd's average worker for the label would make it as sure as
-    `settled_at`; None where no number would.
+    that answer. `more_votes` of the crowd's average worker for the label would raise its
+    confidence to `settled_at`; None where no number would.
     """
 
     task: Any
@@ -88,8 +88,8 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A task that is to be explained: its name, its votes as labels of one task, what is believed
-    of it and answered, and what else the model has said of it."""
+    """A task that is to be explained: its name, its votes as labels of one task, its posterior and
+    answer, and the model's other columns for the task."""
 
     task: Any
     votes: Labels
@@ -103,8 +103,8 @@ class Case:
 
 
 class Evidence(NamedTuple):
-    """Log evidence for each class: of the classes' shares, of each vote ``[vote, class]``, and of
-    the features."""
+    """Log evidence for each class: from the prior, from each vote ``[vote, class]``, and from the
+    features."""
 
     prior: Floats
     votes: Floats
@@ -117,8 +117,8 @@ class Evidence(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Log evidence for each class: of the classes' shares, of a vote were it for each label
-    ``[vote, label, class]``, of an average worker's ``[label, class]``, and of the features."""
+    """Log evidence for each class: from the prior, from a vote if it were for each label
+    ``[vote, label, class]``, from an average worker's ``[label, class]``, and from the features."""
 
     prior: Floats
     said: Floats
@@ -126,18 +126,18 @@ class Shares(NamedTuple):
     features: Floats | None
 
     def of(self, label: Codes) -> Evidence:
-        """With the labels that were given."""
+        """The evidence of the votes with the labels that they have."""
         return Evidence(self.prior, self.said[np.arange(len(label)), label], self.features)
 
 
 Believe = Callable[[Labels], Floats]
-Task = tuple[Any, Any, Any]  # workers, their labels, and what each counts
+Task = tuple[Any, Any, Any]  # workers, their labels, and the weights
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a task is explained by: the model with parameters whose last worker is the crowd's
-    average, the names, the table of workers, and what the model makes of any labels."""
+    """What a task is explained with: the model, parameters whose last worker is an average one, the
+    names, the table of workers, and the function from labels to their posterior."""
 
     model: AnyModel
     params: Any
@@ -149,13 +149,13 @@ class Context:
 
 
 def explain(case: Case, context: Context, confidence: float) -> Explanation:
-    """Explain a task; `confidence` is how sure a label has to be to be settled."""
+    """Explain a task; `confidence` is the confidence at which a label is settled."""
     require_probability("confidence", confidence)
     believe, classes = context.believe, context.book.classes
     shares = _shares(context.model, context.params, case)
     if shares is not None and not _adds_up(shares, case):
         shares = None
-    evidence = _shared_out(case, believe) if shares is None else shares.of(case.votes.label)
+    evidence = _shapley(case, believe) if shares is None else shares.of(case.votes.label)
     scores = kernels.log_or(case.belief) if evidence is None else evidence.total
     rival = _runner_up(scores, case.answer)
     flips = _flips(case, shares, believe)
@@ -181,11 +181,12 @@ def _notes(case: Case, shares: Shares | None, evidence: Evidence | None) -> Iter
     if case.known:
         yield KNOWN
     if shares is None:
-        yield NO_SUM if evidence is None else SHARED_OUT
+        yield NO_SUM if evidence is None else AVERAGED
 
 
 def _shares(model: Any, params: Any, case: Case) -> Shares | None:
-    """What a model that adds up evidence says of every vote alone, were it for any label."""
+    """Evidence of every vote alone, for each label that it could have; None if evidence does not
+    add up in this model."""
     votes, k = case.votes, case.votes.n_classes
     everyone = np.append(votes.worker, np.int32(votes.n_workers - 1))
     counts = np.append(_weight(votes), 1.0)
@@ -206,16 +207,16 @@ def _shares(model: Any, params: Any, case: Case) -> Shares | None:
 
 
 def _adds_up(shares: Shares, case: Case) -> bool:
-    """Whether the sum is what is believed; what is known needs no evidence."""
+    """Whether the evidence sums to the posterior; a gold answer needs no evidence."""
     if case.known:
         return True
     belief, _ = kernels.normalise(shares.of(case.votes.label).total[None].copy())
     return bool(np.allclose(belief[0], case.belief, rtol=0, atol=SAME))
 
 
-def _shared_out(case: Case, believe: Believe) -> Evidence | None:
-    """Each vote's part in the logarithm of the belief; None where that is minus infinity for some
-    of the votes, or where the task's local state had a part in its belief."""
+def _shapley(case: Case, believe: Believe) -> Evidence | None:
+    """Shapley value of each vote in the log posterior; None where that is minus infinity for some
+    of the votes, or where the posterior depends on the task's local state."""
     if case.known:
         return None
     n = len(case.votes.label)
@@ -229,8 +230,7 @@ def _shared_out(case: Case, believe: Believe) -> Evidence | None:
 
 
 def _all_sets(n: int) -> tuple[NDArray[np.bool_], Floats]:
-    """Every set of n votes ``[set, vote]``, and what its value counts for each vote's part ``[vote,
-    set]``."""
+    """Every subset of n votes ``[set, vote]``, and its weight in each vote's part."""
     sets = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(bool)
     size = sets.sum(axis=1)
     orders = np.array([1 / (n * comb(n - 1, s)) for s in range(n)])
@@ -239,8 +239,8 @@ def _all_sets(n: int) -> tuple[NDArray[np.bool_], Floats]:
 
 
 def _some_orders(n: int) -> tuple[NDArray[np.bool_], Floats]:
-    """The same for some orders of the votes, each forwards and backwards: the sets of the first,
-    the first two, and so on."""
+    """Subsets and weights as in `_all_sets`, for random orders of the votes, each forwards and
+    backwards: the first vote, the first two, and so on."""
     random = np.random.default_rng(n)
     half = [random.permutation(n) for _ in range(max(1, min(SOME_ORDERS, MOST_ASKED // n**2) // 2))]
     orders = np.array([*half, *(order[::-1] for order in half)])
@@ -293,8 +293,8 @@ def _vote_table(
 
 
 class Flips(NamedTuple):
-    """For each vote the answer without it, if that is another; and of the labels in its place with
-    which the answer is another, that which makes it least likely, with the answer it makes."""
+    """Changes of each vote that change the answer: the answer `without` it, the label `instead` of
+    it that makes the present answer least likely, and what the answer then `becomes`."""
 
     without: Sequence[int | None]
     instead: Sequence[int | None]
@@ -324,8 +324,8 @@ def _flips(case: Case, shares: Shares | None, believe: Believe) -> Flips:
 def _if_changed(
     case: Case, shares: Shares | None, believe: Believe
 ) -> tuple[Floats, Floats] | None:
-    """The belief without each vote ``[vote, class]``, and with each label in its place ``[vote,
-    label, class]``; None where the task's local state had a part in its belief."""
+    """The posterior without each vote ``[vote, class]``, and with each label in its place ``[vote,
+    label, class]``; None where it depends on the task's local state."""
     votes, k = case.votes, case.votes.n_classes
     n = len(votes.label)
     if shares is not None:
@@ -358,14 +358,14 @@ def _weight(votes: Labels) -> Floats:
 
 
 def _other_answer(belief: Floats, answer: int) -> int | None:
-    """The likeliest class, if it is another than the answer, and not only as likely."""
+    """The most probable class, if it is strictly more probable than the answer; else None."""
     return None if kernels.tied(belief[None])[0, answer] else int(belief.argmax())
 
 
 def _more_votes(
     case: Case, shares: Shares | None, believe: Believe, confidence: float
 ) -> int | None:
-    """How many average votes for the answer make it so sure."""
+    """Number of average workers' votes for the answer that raise it to the confidence."""
     if case.known:
         return 0
     if shares is None:
@@ -381,7 +381,7 @@ def _more_votes(
 
 
 def _more_votes_believed(case: Case, believe: Believe, confidence: float) -> int | None:
-    """The same by trying: twice as many until it is enough, and then what is between by halves."""
+    """Number of votes as in `_more_votes`, by doubling until it is enough and then by bisection."""
     votes, average = case.votes, case.votes.n_workers - 1
 
     def enough(more: int) -> bool:
@@ -402,7 +402,7 @@ def _more_votes_believed(case: Case, believe: Believe, confidence: float) -> int
 
 
 def _labels_of(votes: Labels, tasks: Sequence[Task]) -> Labels:
-    """Tasks with these workers' labels, each of which counts so much."""
+    """Labels of tasks that are given as workers, labels and weights."""
     sizes = [len(worker) for worker, *_ in tasks]
     worker, label, weight = (np.concatenate(column) for column in zip(*tasks, strict=True))
     return Labels(

@@ -1,31 +1,37 @@
-"""Workers whose errors move together: who they are, and what their votes count."""
+"""Correlated workers: who they are, and how far their votes are discounted."""
 
-from quorate.trust.correlated.agreement import meet
-from quorate.trust.correlated.finding import Independence, Look, groups_among, independence, look
+from quorate.trust.correlated.agreement import pairs_to_test
+from quorate.trust.correlated.finding import (
+    CorrelationFit,
+    Independence,
+    fit_groups,
+    groups_among,
+    independence,
+)
 from quorate.trust.correlated.groups import (
     Group,
     Groups,
+    discount_note,
     discounted,
     group_column,
-    note_on,
-    number_of,
-    voices,
+    group_numbers,
+    representatives,
     vote_weights,
 )
 
 __all__ = [
+    "CorrelationFit",
     "Group",
     "Groups",
     "Independence",
-    "Look",
+    "discount_note",
     "discounted",
+    "fit_groups",
     "group_column",
+    "group_numbers",
     "groups_among",
     "independence",
-    "look",
-    "meet",
-    "note_on",
-    "number_of",
-    "voices",
+    "pairs_to_test",
+    "representatives",
     "vote_weights",
 ]

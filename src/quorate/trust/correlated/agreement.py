@@ -1,4 +1,4 @@
-"""Who agrees with whom, whatever the truth: groups to begin with, and how tight groups are."""
+"""Agreement of pairs of workers, whatever the truth: the first groups, and the tight ones."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy as np
 from quorate import metrics
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
-from quorate.trust.correlated.copying import ENOUGH_SHARED, Meetings, meetings
-from quorate.trust.correlated.groups import Groups, groups_of, is_crowd, number_of
+from quorate.trust.correlated.copying import ENOUGH_SHARED, PairCounts, count_pairs
+from quorate.trust.correlated.groups import Groups, group_numbers, groups_from_pairs, leaves_a_crowd
 
 NEARLY_ALWAYS = (0.8, 0.9, 0.95, 0.98)  # agreement beyond chance: the first that leaves a crowd
-AT_ALL = 0.2
-TIGHTER = 0.1
-MOST_PAIRS = 4_000_000  # of labels, on the tasks that are looked at; or
-PER_LABEL = 4  # so many for each label, which takes about as long as a fit
+MIN_AGREEMENT = 0.2  # beyond chance
+MIN_LEAD = 0.1  # of a tight group over other pairs
+MOST_PAIRS = 4_000_000  # of labels, on the sampled tasks; or
+PER_LABEL = 4  # pairs for each label, which take about as long as a fit
 
 
-class Alike(NamedTuple):
-    """Pairs of workers, and how much they surely agree beyond chance."""
+class AgreeingPairs(NamedTuple):
+    """Pairs of workers, and a lower bound of their agreement beyond chance."""
 
     first: Codes
     second: Codes
-    surely: Floats
+    agreement: Floats
 
 
-def meet(labels: Labels, seed: int) -> list[Meetings]:
-    """The pairs that share tasks enough to be tested, on some of the tasks if there are many."""
+def pairs_to_test(labels: Labels, seed: int) -> list[PairCounts]:
+    """Pairs that share enough tasks to be tested, on a random sample of tasks if there are many."""
     n_pairs = labels.n_said.astype(np.int64) ** 2
     order = np.random.default_rng(seed).permutation(labels.n_tasks)
     taken = np.zeros(labels.n_tasks, dtype=bool)
@@ -38,50 +38,53 @@ def meet(labels: Labels, seed: int) -> list[Meetings]:
     some = labels if taken.all() else labels.only(np.repeat(taken, labels.n_said))
     n_said = np.bincount(some.worker, minlength=labels.n_workers)
     busy = some.only((n_said >= ENOUGH_SHARED)[some.worker])
-    runs = meetings(busy, seed)[0] if busy.n_labels else ()
+    runs = count_pairs(busy, seed)[0] if busy.n_labels else ()
     return [pairs.where(pairs.shared >= ENOUGH_SHARED) for pairs in runs]
 
 
-def alike(labels: Labels, runs: Iterable[Meetings]) -> Alike:
-    """The pairs that agree at all."""
+def agreeing_pairs(labels: Labels, runs: Iterable[PairCounts]) -> AgreeingPairs:
+    """Pairs that agree beyond chance."""
     share = _label_shares(labels)
-    found = [_none(), *(_beyond_chance(pairs, share) for pairs in runs)]
-    return Alike(*map(np.concatenate, zip(*found, strict=True)))
+    found = [_no_pairs(), *(_beyond_chance(pairs, share) for pairs in runs)]
+    return AgreeingPairs(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def first_groups(pairs: Alike, labels: Labels) -> Groups:
-    """Groups of who nearly always agree, which rather hold too many than too few; none if no crowd
+def first_groups(pairs: AgreeingPairs, labels: Labels) -> Groups:
+    """Groups of workers who nearly always agree, too large rather than too small; none if no crowd
     is left beside them."""
     for least in NEARLY_ALWAYS:
-        near = pairs.surely >= least
-        copied = np.ones(near.sum())
-        groups = groups_of(pairs.first[near], pairs.second[near], copied, labels.n_workers)
-        if is_crowd(groups, labels):
+        agreeing = pairs.agreement >= least
+        copied = np.ones(agreeing.sum())
+        groups = groups_from_pairs(
+            pairs.first[agreeing], pairs.second[agreeing], copied, labels.n_workers
+        )
+        if leaves_a_crowd(groups, labels):
             return tuple(group._replace(correlation=1.0) for group in groups)
     return ()
 
 
-def tight(groups: Groups, pairs: Alike, n_workers: int) -> Groups:
-    """The groups whose pairs agree markedly more than as many other pairs do that agree most. Of
-    two camps votes cannot tell which has copied, but that the much tighter one has is likelier."""
-    number = number_of(groups, n_workers)
+def tight_groups(groups: Groups, pairs: AgreeingPairs, n_workers: int) -> Groups:
+    """The groups whose pairs agree markedly more than the most agreeing other pairs, as many.
+
+    Votes cannot tell which of two camps has copied, but the much tighter one more likely has."""
+    number = group_numbers(groups, n_workers)
     group = np.where(number[pairs.first] == number[pairs.second], number[pairs.first], 0)
-    others = np.sort(pairs.surely[group == 0])[::-1]
-    inside = np.bincount(group, pairs.surely, minlength=len(groups) + 1)
+    others = np.sort(pairs.agreement[group == 0])[::-1]
+    inside = np.bincount(group, pairs.agreement, minlength=len(groups) + 1)
     kept = []
     for i, one in enumerate(groups, start=1):
         n_pairs = len(one.workers) * (len(one.workers) - 1) // 2
-        if inside[i] - others[:n_pairs].sum() >= TIGHTER * n_pairs:
+        if inside[i] - others[:n_pairs].sum() >= MIN_LEAD * n_pairs:
             kept.append(one)
-    return tuple(kept) if len(kept) == len(groups) else tight(tuple(kept), pairs, n_workers)
+    return tuple(kept) if len(kept) == len(groups) else tight_groups(tuple(kept), pairs, n_workers)
 
 
-def _none() -> tuple[Codes, Codes, Floats]:
+def _no_pairs() -> tuple[Codes, Codes, Floats]:
     return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
 
 
 def _label_shares(labels: Labels) -> Floats:
-    """``[worker, class]``: how often each says what."""
+    """Share of each class among a worker's labels, ``[worker, class]``."""
     cell = labels.worker * np.int32(labels.n_classes) + labels.label
     count = np.bincount(cell, minlength=labels.n_workers * labels.n_classes)
     count = count.reshape(labels.n_workers, labels.n_classes)
@@ -89,12 +92,13 @@ def _label_shares(labels: Labels) -> Floats:
     return share
 
 
-def _beyond_chance(pairs: Meetings, share: Floats) -> tuple[Codes, Codes, Floats]:
+def _beyond_chance(pairs: PairCounts, share: Floats) -> tuple[Codes, Codes, Floats]:
+    """The pairs that surely agree beyond chance, and by how much at least."""
     agreed, shared = pairs.agreed.astype(np.float64), pairs.shared.astype(np.float64)
     low, _ = metrics.wilson_interval(agreed, shared)
-    some = np.flatnonzero(low >= AT_ALL)
+    some = np.flatnonzero(low >= MIN_AGREEMENT)
     first, second = pairs.first[some], pairs.second[some]
     chance = np.minimum((share[first] * share[second]).sum(axis=1), 1 - 1e-12)
-    surely = (low[some] - chance) / (1 - chance)
-    agree = surely >= AT_ALL
-    return first[agree], second[agree], surely[agree]
+    agreement = (low[some] - chance) / (1 - chance)
+    agree = agreement >= MIN_AGREEMENT
+    return first[agree], second[agree], agreement[agree]

@@ -1,7 +1,7 @@
 """Pairs of workers who share tasks: how many they share, and who agrees more than skills explain.
 
-Pairs are gone through in runs of workers, each run's pairs by one sparse product, and only sums
-and suspects are kept: memory is bounded however many pairs there are.
+Pairs are counted in runs of workers, each run by one sparse product, and only sums and suspects
+are kept: memory is bounded however many pairs there are.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from quorate import metrics
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 
-RUN = 1_000_000  # pairs of labels that one sparse product adds up
-MOST = 300_000_000  # beyond so many, only the pairs of a sample of the workers are looked at
+RUN = 1_000_000  # pairs of labels in one sparse product
+MOST = 300_000_000  # with more, only the pairs of a random sample of the workers are counted
 ENOUGH_SHARED = 8  # tasks, for a pair to be tested
 ENOUGH_PAIRS = 20  # tested, to compare a pair with the others
 LEAST_COPIED = 0.25  # share of the labels
@@ -29,7 +29,7 @@ SURE = 0.95
 SCORES = np.linspace(-20, 20, 4001)
 
 
-class Meetings(NamedTuple):
+class PairCounts(NamedTuple):
     """Pairs of workers by code, the number of tasks they share, and on how many they agree."""
 
     first: Codes
@@ -37,21 +37,21 @@ class Meetings(NamedTuple):
     shared: NDArray[np.int64]
     agreed: NDArray[np.int64]
 
-    def where(self, kept: NDArray[Any]) -> Meetings:
-        return Meetings(*(column[kept] for column in self))
+    def where(self, kept: NDArray[Any]) -> PairCounts:
+        return PairCounts(*(column[kept] for column in self))
 
 
 class Suspects(NamedTuple):
-    """Pairs that agree more than they should: the share of agreement that their skills explain, and
-    the chance that as much comes about by itself."""
+    """Pairs that agree too much: the share of agreement that their skills explain, and the p-value
+    of the observed one."""
 
-    pairs: Meetings
+    pairs: PairCounts
     expected: Floats
     p: Floats
 
     @property
     def copied(self) -> Floats:
-        """The share of the labels that would have to be copied to explain the agreement."""
+        """Share of the labels that would have to be copied to explain the agreement."""
         observed = self.pairs.agreed / self.pairs.shared
         share: Floats = (observed - self.expected) / (1 - self.expected)
         return share
@@ -61,9 +61,11 @@ class Suspects(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """The pairs who share a task (of all workers, or of a sample): how many, the least and the
-    median number of tasks they share; for the pairs of workers whose skills can be told, the
-    Frobenius norm of ``N`` and a bound on the norm of the agreements' noise; and suspects."""
+    """Summary of the pairs that share a task, of all workers or of a sample.
+
+    `pairs` is their number, `least` and `median` are of the number of shared tasks. For the pairs
+    of workers whose skills are identified there are the Frobenius norm of ``N`` and a bound on the
+    norm of the agreements' noise; `copying` has the suspects."""
 
     pairs: int
     sampled: bool
@@ -75,24 +77,26 @@ class Pairs(NamedTuple):
     copying: Suspects
 
 
-def look_at_pairs(
+def summarise_pairs(
     labels: Labels,
     confusion: Floats,
     prior: Floats,
-    told: NDArray[np.bool_],
+    judged: NDArray[np.bool_],
     seed: int,
     group: Codes | None = None,
 ) -> Pairs:
-    """One pass over all pairs. `confusion` and `prior` say how much agreement skills explain; what
-    is usual among the others is not taken from pairs of the same ``group[worker]``."""
-    runs, sampled = meetings(labels, seed)
+    """Summarise all pairs in one pass.
+
+    `confusion` and `prior` say how much agreement skills explain; pairs of the same
+    ``group[worker]`` are left out of what is usual among the others."""
+    runs, sampled = count_pairs(labels, seed)
     histogram = np.zeros(int(np.bincount(labels.worker).max()) + 1, dtype=np.int64)
     tests = _Tests(confusion, prior, group)
     rows = np.zeros(labels.n_workers)
     squares = 0.0
     for pairs in runs:
         histogram += np.bincount(pairs.shared, minlength=len(histogram))
-        known = pairs.where(told[pairs.first])
+        known = pairs.where(judged[pairs.first])
         squares += 2 * float((known.shared.astype(np.float64) ** 2).sum())
         for end in (known.first, known.second):
             rows += np.bincount(end, known.shared**-0.5, minlength=len(rows))
@@ -111,9 +115,9 @@ def look_at_pairs(
 
 
 def suspects_among(
-    runs: Iterable[Meetings], confusion: Floats, prior: Floats, group: Codes | None = None
+    runs: Iterable[PairCounts], confusion: Floats, prior: Floats, group: Codes | None = None
 ) -> Suspects:
-    """Of pairs that share tasks enough, those who agree significantly more than skills explain."""
+    """Pairs that agree significantly more than skills explain; they share enough tasks."""
     tests = _Tests(confusion, prior, group)
     for pairs in runs:
         tests.add(pairs)
@@ -121,17 +125,17 @@ def suspects_among(
 
 
 class _Tests:
-    """Suspects of all runs, and how all the pairs scored that are not of the same group."""
+    """Accumulates the suspects of all runs, and the scores of the pairs of different groups."""
 
     def __init__(self, confusion: Floats, prior: Floats, group: Codes | None) -> None:
         self.tested = 0
         self._confusion, self._prior, self._group = confusion, prior, group
         self._spread = np.zeros(len(SCORES) + 1, dtype=np.int64)
         nobody = np.empty(0, dtype=np.int32)
-        nothing = Meetings(nobody, nobody, nobody.astype(np.int64), nobody.astype(np.int64))
+        nothing = PairCounts(nobody, nobody, nobody.astype(np.int64), nobody.astype(np.int64))
         self._found = [Suspects(nothing, np.empty(0), np.empty(0))]
 
-    def add(self, pairs: Meetings) -> None:
+    def add(self, pairs: PairCounts) -> None:
         suspects, scores = _test(pairs, self._confusion, self._prior)
         self.tested += len(scores)
         if self._group is not None:
@@ -140,21 +144,21 @@ class _Tests:
         self._spread += np.bincount(where, minlength=len(self._spread))
         self._found.append(suspects)
         if sum(len(s.p) for s in self._found) > MOST_SUSPECTS:
-            self._found = [_likeliest(self._found)]
+            self._found = [_most_significant(self._found)]
 
     def suspects(self) -> Suspects:
-        return _beyond_the_others(_likeliest(self._found), self._spread, self.tested)
+        return _beyond_other_pairs(_most_significant(self._found), self._spread, self.tested)
 
 
 def _deviation(n_classes: int, pairs: int) -> float:
-    """By Hoeffding's inequality and for all pairs at once, ``sqrt(N_ij)`` times how far the
-    agreement beyond chance, (k a - 1) / (k - 1), can be from what it is on average."""
+    """Hoeffding bound on the deviation of the agreement beyond chance, (k a - 1) / (k - 1), from
+    its mean, times ``sqrt(N_ij)`` and for all pairs at once."""
     k = n_classes
     return k / (k - 1) * float(np.sqrt(np.log(2 * max(pairs, 1) / (1 - SURE)) / 2))
 
 
-def meetings(labels: Labels, seed: int) -> tuple[Iterator[Meetings], bool]:
-    """Every pair that shares a task, once, in runs; and whether these are those of a sample."""
+def count_pairs(labels: Labels, seed: int) -> tuple[Iterator[PairCounts], bool]:
+    """Count every pair that shares a task, once, in runs; and say whether workers were sampled."""
     per_task = np.diff(labels.indptr).astype(np.int64)
     work = np.bincount(labels.worker, np.repeat(per_task, per_task), minlength=labels.n_workers)
     sampled = bool(work.sum() > MOST)
@@ -166,8 +170,11 @@ def meetings(labels: Labels, seed: int) -> tuple[Iterator[Meetings], bool]:
     return _runs(labels, order, np.unique([0, *np.maximum(cuts, 1)])), sampled
 
 
-def _runs(labels: Labels, order: NDArray[np.int64], edges: NDArray[np.int64]) -> Iterator[Meetings]:
-    """Shared tasks are in the high half of a number, agreements in the low: one matrix has both."""
+def _runs(
+    labels: Labels, order: NDArray[np.int64], edges: NDArray[np.int64]
+) -> Iterator[PairCounts]:
+    """Runs of pairs. One matrix has both counts: shared tasks in the high half of a number,
+    agreements in the low."""
     n = labels.n_workers
     place = np.empty(n, dtype=np.int32)
     place[order] = np.arange(n)
@@ -188,7 +195,7 @@ def _runs(labels: Labels, order: NDArray[np.int64], edges: NDArray[np.int64]) ->
         del shared
         first, second = both.row + start, both.col
         once = first < second
-        yield Meetings(
+        yield PairCounts(
             order[first[once]].astype(np.int32),
             order[second[once]].astype(np.int32),
             both.data[once] >> 32,
@@ -201,9 +208,9 @@ def _rows(indptr: NDArray[np.integer], worker: Codes, n: int) -> csr_array:
     return csr_array((ones, worker, indptr), shape=(len(indptr) - 1, n))
 
 
-def _test(pairs: Meetings, confusion: Floats, prior: Floats) -> tuple[Suspects, Floats]:
-    """Those who agree on significantly more than their skills explain, each by itself; and every
-    pair's score, its distance from what is expected in standard deviations."""
+def _test(pairs: PairCounts, confusion: Floats, prior: Floats) -> tuple[Suspects, Floats]:
+    """Pairs that agree significantly more than their skills explain, each tested by itself; and
+    every pair's score, its distance from the expectation in standard deviations."""
     expected = _expected_agreement(pairs, confusion, prior)
     mean, variance = pairs.shared * expected, pairs.shared * expected * (1 - expected)
     scores = (pairs.agreed - mean) / np.sqrt(np.maximum(variance, 1e-12))
@@ -213,8 +220,8 @@ def _test(pairs: Meetings, confusion: Floats, prior: Floats) -> tuple[Suspects, 
     return suspects.where((p < 0.01) & (suspects.copied >= LEAST_COPIED)), scores
 
 
-def _expected_agreement(pairs: Meetings, confusion: Floats, prior: Floats) -> Floats:
-    """The chance that two workers, given the truth independent, say the same."""
+def _expected_agreement(pairs: PairCounts, confusion: Floats, prior: Floats) -> Floats:
+    """Probability that two workers, independent given the truth, give the same label."""
     flat = confusion.reshape(len(confusion), -1)
     weight = np.repeat(prior, confusion.shape[2])
     expected = np.empty(len(pairs.first))
@@ -226,11 +233,11 @@ def _expected_agreement(pairs: Meetings, confusion: Floats, prior: Floats) -> Fl
     return np.clip(expected, 1e-9, 1 - 1e-9)
 
 
-def _likeliest(found: list[Suspects]) -> Suspects:
+def _most_significant(found: list[Suspects]) -> Suspects:
     """The most significant suspects of all runs."""
     columns = zip(*(s.pairs for s in found), strict=True)
     together = Suspects(
-        Meetings(*map(np.concatenate, columns)),
+        PairCounts(*map(np.concatenate, columns)),
         np.concatenate([s.expected for s in found]),
         np.concatenate([s.p for s in found]),
     )
@@ -240,7 +247,7 @@ def _likeliest(found: list[Suspects]) -> Suspects:
     return together.where(together.p <= limit)
 
 
-def _beyond_the_others(suspects: Suspects, spread: NDArray[np.int64], tested: int) -> Suspects:
+def _beyond_other_pairs(suspects: Suspects, spread: NDArray[np.int64], tested: int) -> Suspects:
     """Tasks that are easy or hard for all make everybody agree more than skills explain: a pair
     is held against the other pairs' scores, and against the number of pairs that were tested."""
     if not tested:

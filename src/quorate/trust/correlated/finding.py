@@ -1,11 +1,11 @@
-"""Workers whose errors move together, found from the votes alone, and what their votes count then.
+"""Correlated workers, found from the votes alone, and the discount of their votes.
 
-Copies of a judge outvote the others, become what is taken for the truth, and then look right. So
-groups are first made too large, of all who nearly always agree: a crowd in which each group counts
-once is a smaller crowd, but no biased one. Against its truth pairs are tested: who agrees no more
-than skills explain is let go, and who does is in a group, until the groups stay as they are.
-Where two camps contradict each other, votes cannot tell which of them is right: a group has to be
-markedly tighter than any other to be weighed down.
+Duplicates of a judge outvote the others, become what is taken for the truth, and then look right.
+So groups are first made too large, of all workers who nearly always agree: a crowd in which each
+group counts once is a smaller crowd, but no biased one. Pairs are tested against its posterior:
+workers who agree no more than skills explain are let go, those who agree more form a group, until
+the groups stay the same. Where two camps contradict each other, votes cannot tell which of them is
+right: a group has to be markedly tighter than any other to be discounted.
 """
 
 from __future__ import annotations
@@ -24,25 +24,30 @@ from quorate.kernels import Floats
 from quorate.labels import Labels, joined
 from quorate.models import DawidSkene
 from quorate.models.dirichlet import shrunk_to_crowd
-from quorate.trust.correlated.agreement import alike, first_groups, meet, tight
-from quorate.trust.correlated.copying import Meetings, suspects_among
+from quorate.trust.correlated.agreement import (
+    agreeing_pairs,
+    first_groups,
+    pairs_to_test,
+    tight_groups,
+)
+from quorate.trust.correlated.copying import PairCounts, suspects_among
 from quorate.trust.correlated.groups import (
     Group,
     Groups,
-    groups_of,
-    strong,
-    unchanged,
-    voices,
+    groups_from_pairs,
+    representatives,
+    same_groups,
+    strong_groups,
     vote_weights,
 )
 from quorate.votes.blocks import Blocks, MemoryBlocks
 
 ROUNDS = 4
-MOST_LABELS, MOST_BLOCKS = 500_000, 8  # that are looked at
+MOST_LABELS, MOST_BLOCKS = 500_000, 8  # of the sample that is tested
 
 
 class Independence(NamedTuple):
-    """What each vote counts, None if all count 1; and the groups that is so for."""
+    """The weight of each vote, None if all count 1, and the groups of correlated workers."""
 
     weight: Floats | None
     groups: tuple[Group, ...]
@@ -54,9 +59,9 @@ class Independence(NamedTuple):
         return f"Independence({len(self.groups):,} groups of correlated workers: {worth})"
 
 
-class Look(NamedTuple):
-    """A fit in which each group counts for what it is worth, the labels as they were weighed, the
-    confusion matrices against which pairs were held, and the groups."""
+class CorrelationFit(NamedTuple):
+    """A fit in which each group is discounted: the weighted labels, the fit, the confusion matrices
+    that pairs were tested against, and the groups."""
 
     labels: Labels
     result: Fit
@@ -65,13 +70,13 @@ class Look(NamedTuple):
 
 
 def independence(labels: Labels, *, seed: int = 0, engine: Engine | None = None) -> Independence:
-    """Groups of workers whose errors move together beyond what their skills explain, and what each
-    vote counts: one of n votes of a group on a task counts 1 / (1 + (n - 1) correlation).
+    """Find groups of correlated workers, and weight their votes.
 
-    `replace(labels, weight=found.weight)` is what a model is then fitted to. It takes a pass over
-    the pairs of workers who share tasks; where some share enough, a fit of Dawid-Skene, and up to
-    three more where there are groups. Of more than half a million labels only some tasks are looked
-    at, by `seed`.
+    Workers are correlated if they agree more than their skills explain. One of n votes of a group
+    on a task counts 1 / (1 + (n - 1) correlation); fit a model to `replace(labels,
+    weight=found.weight)`. It takes a pass over the pairs of workers who share tasks; where some
+    share enough, a fit of Dawid-Skene, and up to three more where there are groups. With more than
+    half a million labels a random sample of the tasks is tested, drawn by `seed`.
 
     Examples:
         >>> random = np.random.default_rng(0)
@@ -95,14 +100,14 @@ def groups_among(blocks: Blocks, seed: int, engine: Engine) -> Groups:
     if not blocks.n_labels or shape.n_classes < 2 or shape.n_workers < 2:
         return ()
     labels = replace(_some_tasks(blocks, seed), weight=None).without_repeats()
-    runs = meet(labels, seed)
+    runs = pairs_to_test(labels, seed)
     if not any(len(pairs.first) for pairs in runs):
         return ()
-    return look(labels, runs, engine).groups
+    return fit_groups(labels, runs, engine).groups
 
 
 def _some_tasks(blocks: Blocks, seed: int) -> Labels:
-    """All tasks, or of some of the blocks a random sample."""
+    """All tasks, or a random sample from some of the blocks."""
     some = blocks[:: -(-len(blocks) // MOST_BLOCKS)]
     share = MOST_LABELS / blocks.n_labels * len(blocks) / len(some)
     parts = []
@@ -112,41 +117,47 @@ def _some_tasks(blocks: Blocks, seed: int) -> Labels:
     return joined(parts)
 
 
-def look(labels: Labels, runs: Sequence[Meetings], engine: Engine) -> Look:
-    """Fit, look at the pairs who meet, make groups of those who agree too much; again, until they
-    stay. Nobody labels a task twice."""
+def fit_groups(labels: Labels, runs: Sequence[PairCounts], engine: Engine) -> CorrelationFit:
+    """Fit, test the pairs, group those who agree too much; repeat until the groups stay the same.
+
+    Nobody labels a task twice."""
     smoothing = 1 / labels.n_classes  # one count a row in all
     model = DawidSkene(smoothing=smoothing, prior_smoothing=1.0, tol=1e-4, max_iter=30)
-    near = alike(labels, runs)
-    groups = first_groups(near, labels)
+    agreeing = agreeing_pairs(labels, runs)
+    groups = first_groups(agreeing, labels)
     for _ in range(ROUNDS):
-        seen = _look(model, labels, groups, runs, engine)
-        before, groups = groups, tight(strong(seen.groups), near, labels.n_workers)
-        if unchanged(before, groups):
+        seen = _fit_once(model, labels, groups, runs, engine)
+        before, groups = (
+            groups,
+            tight_groups(strong_groups(seen.groups), agreeing, labels.n_workers),
+        )
+        if same_groups(before, groups):
             break
     return seen._replace(groups=groups)
 
 
-def _look(
+def _fit_once(
     model: DawidSkene,
     labels: Labels,
     groups: Groups,
-    runs: Sequence[Meetings],
+    runs: Sequence[PairCounts],
     engine: Engine,
-) -> Look:
-    weighed = replace(labels, weight=vote_weights(labels, groups))
-    result = fit_labels(model, weighed, engine)
+) -> CorrelationFit:
+    weighted = replace(labels, weight=vote_weights(labels, groups))
+    result = fit_labels(model, weighted, engine)
     confusion = _confusion(labels, result)
-    voice = voices(groups, labels.n_workers)
-    suspects = suspects_among(runs, confusion, result.params.prior, voice)
+    representative = representatives(groups, labels.n_workers)
+    suspects = suspects_among(runs, confusion, result.params.prior, representative)
     first, second, *_ = suspects.pairs
-    found = groups_of(first, second, suspects.copied, labels.n_workers)
-    return Look(weighed, result, confusion, found)
+    found = groups_from_pairs(first, second, suspects.copied, labels.n_workers)
+    return CorrelationFit(weighted, result, confusion, found)
 
 
 def _confusion(labels: Labels, result: Fit) -> Floats:
-    """``[worker, truth, label]``, drawn towards the crowd's, without zeros: what a worker with few
-    labels is like is mostly not known. A worker is known by all labels, whatever they weigh."""
+    """Confusion matrices ``[worker, truth, label]``, shrunk to the crowd's, without zeros.
+
+    Little is known of a worker with few labels. All labels of a worker count here, whatever their
+    weight."""
     shape = (labels.n_workers, labels.n_classes, labels.n_classes)
     by_label = shrunk_to_crowd(labels.counts(result.posterior))
     return by_label.reshape(shape).transpose(0, 2, 1)

@@ -1,8 +1,8 @@
-"""Large arrays out of memory that was used before.
+"""Large arrays in reused memory.
 
-Memory that comes fresh from the system is cleared by it page by page, which in a sweep can cost as
-much as the sums that are put into it. So while a fit goes on, the memory of an array that is gone
-is kept for the next of about its size.
+A sweep makes and drops large tables again and again. The operating system clears every page of
+memory that it hands out, which can take as long as the sums that the page is for. So while a fit
+runs, the memory of an array that was freed is kept for the next array of about its size.
 """
 
 from __future__ import annotations
@@ -16,30 +16,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LARGE = 1 << 18  # bytes; what is smaller the allocator keeps by itself
+LARGE = 1 << 18  # bytes; below that the allocator reuses memory by itself
 
-_lock = RLock()  # taken again where garbage is collected inside of it
+_lock = RLock()  # re-entrant: a garbage collection inside it frees buffers
 _spare: list[NDArray[np.uint8]] = []
 _in_use = 0
-_keepers = 0
+_open_contexts = 0
 
 
 @contextmanager
-def kept() -> Iterator[None]:
-    """Within it memory is kept, though never more than is in use."""
-    global _keepers
+def reuse() -> Iterator[None]:
+    """Keep freed buffers for reuse inside the context, never more than are in use."""
+    global _open_contexts
     with _lock:
-        _keepers += 1
+        _open_contexts += 1
     try:
         yield
     finally:
         with _lock:
-            _keepers -= 1
-            _drop_what_is_too_much()
+            _open_contexts -= 1
+            _trim()
 
 
 def zeros(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    if _size(shape) < LARGE:
+    """Array of zeros, in reused memory if it is large."""
+    if _n_bytes(shape) < LARGE:
         return np.zeros(shape)
     array = empty(shape)
     array.fill(0.0)
@@ -47,17 +48,18 @@ def zeros(shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def empty(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    if _size(shape) < LARGE:
+    """Uninitialised array, in reused memory if it is large."""
+    if _n_bytes(shape) < LARGE:
         return np.empty(shape)
-    return np.asarray(_Loan(_take(_size(shape)), shape))
+    return np.asarray(_Buffer(_take(_n_bytes(shape)), shape))
 
 
-def _size(shape: tuple[int, ...]) -> int:
+def _n_bytes(shape: tuple[int, ...]) -> int:
     return math.prod(shape) * 8
 
 
-class _Loan:
-    """Has some memory for as long as there is an array in it."""
+class _Buffer:
+    """A piece of memory, given back when the last array over it is gone."""
 
     def __init__(self, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> None:
         self._memory = memory
@@ -86,10 +88,11 @@ def _give_back(memory: NDArray[np.uint8]) -> None:
     with _lock:
         _in_use -= memory.size
         _spare.append(memory)
-        _drop_what_is_too_much()
+        _trim()
 
 
-def _drop_what_is_too_much() -> None:
-    most = _in_use if _keepers else 0
+def _trim() -> None:
+    """Drop the oldest spare buffers beyond what may be kept."""
+    most = _in_use if _open_contexts else 0
     while _spare and sum(memory.size for memory in _spare) > most:
         del _spare[0]

@@ -1,4 +1,4 @@
-"""Memory that is used again."""
+"""Buffers that are used again."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pickle
 import numpy as np
 import pytest
 
-from quorate import recycled
+from quorate import buffers
 
-SHAPE = (recycled.LARGE // 16, 3)
+SHAPE = (buffers.LARGE // 16, 3)
 
 
 def address(array: np.ndarray) -> int:
@@ -18,42 +18,42 @@ def address(array: np.ndarray) -> int:
 
 
 def test_an_array_that_is_gone_leaves_its_memory_to_the_next() -> None:
-    with recycled.kept():
-        others = [recycled.zeros(SHAPE) for _ in range(2)]  # no more is kept than is in use
-        array = recycled.empty(SHAPE)
+    with buffers.reuse():
+        others = [buffers.zeros(SHAPE) for _ in range(2)]  # no more is kept than is in use
+        array = buffers.empty(SHAPE)
         array[:] = 7.0
         before = address(array)
         del array
-        again = recycled.zeros(SHAPE)
+        again = buffers.zeros(SHAPE)
         assert address(again) == before and not again.any()
         assert before not in map(address, others)
 
 
 def test_memory_is_not_given_away_while_a_view_of_it_lives() -> None:
-    with recycled.kept():
-        others = [recycled.zeros(SHAPE) for _ in range(2)]
-        array = recycled.zeros(SHAPE)
+    with buffers.reuse():
+        others = [buffers.zeros(SHAPE) for _ in range(2)]
+        array = buffers.zeros(SHAPE)
         view, before = array[5:].T, address(array)
         del array
         gc.collect()
-        assert before not in (address(recycled.empty(SHAPE)), *map(address, others))
+        assert before not in (address(buffers.empty(SHAPE)), *map(address, others))
         assert not view.any()
 
 
 def test_nothing_is_kept_afterwards_nor_more_than_is_in_use() -> None:
-    with recycled.kept():
-        arrays = [recycled.zeros(SHAPE) for _ in range(8)]
+    with buffers.reuse():
+        arrays = [buffers.zeros(SHAPE) for _ in range(8)]
         size = arrays[0].nbytes
         del arrays[2:]
-        assert sum(memory.size for memory in recycled._spare) == 2 * size
-    assert not recycled._spare
+        assert sum(memory.size for memory in buffers._spare) == 2 * size
+    assert not buffers._spare
     arrays.clear()
-    assert not recycled._spare
+    assert not buffers._spare
 
 
 @pytest.mark.parametrize("shape", [(3, 2), SHAPE, (0, 4)])
 def test_they_are_arrays_like_any_other(shape: tuple[int, ...]) -> None:
-    array = recycled.zeros(shape)
+    array = buffers.zeros(shape)
     assert array.shape == shape and array.dtype == np.float64 and array.flags.c_contiguous
     assert array.flags.writeable
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(array)), np.zeros(shape))
