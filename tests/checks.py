@@ -678,7 +678,7 @@ def learns_a_simulated_crowd(case: Case) -> None:
 
     learns = case.is_em or case.kind in (RankOne, IWMV, M3V)
     if not learns or result.confusion is None:
-        return  # GLAD's parameters are found in tests/models/test_glad.py, where difficulties differ
+        return  # GLAD's parameters are found in test_glad.py, where difficulties differ
     found, true, trials = result.confusion, crowd.confusion, crowd.met[:, :, None]
     if case.assumes_coins:
         found, true, trials = found[:, 0, 0], true[:, 0, 0], crowd.met.sum(axis=1)

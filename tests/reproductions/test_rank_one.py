@@ -88,7 +88,7 @@ def test_readings(real: Report) -> None:
 
 
 def test_claims(real: Report) -> None:
-    """A few crowds show the vote to be worse; that errors fall takes more (tests/models/test_rank_one)."""
+    """A few crowds show the vote to be worse; that errors fall takes more (test_rank_one)."""
     held = {claim.text for claim in real.claims if claim.holds}
     assert any("On the clique PGD errs less than MV" in text for text in held)
     assert len(real.claims) == len({claim.text for claim in real.claims})
