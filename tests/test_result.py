@@ -356,3 +356,10 @@ def test_any_damage_gives_a_result_or_one_error(
     except DataError as error:
         sentence = str(error)
         assert sentence == WRONG.format(path) or "in format" in sentence
+
+
+def test_a_result_of_a_function_is_not_saved(tmp_path: Path) -> None:
+    result = quorate.aggregate([("t", "ann", "a"), ("t", "bob", "b")], Labels.vote_shares)
+    with pytest.raises(UsageError, match="is a function, which no file can keep"):
+        result.save(tmp_path / "kept.quorate")
+    assert not list(tmp_path.iterdir())

@@ -228,6 +228,9 @@ class Method:
             if name not in self.settings and each.has_effect(self.settings)
         }
 
+    def __repr__(self) -> str:
+        return f"Method({self.name}: {self.summary})"
+
     @property
     def two_classes_only(self) -> bool:
         return self.model.two_classes_only

@@ -352,6 +352,8 @@ class Result(Fit):
 
     def write(self, file: BinaryIO) -> None:
         """Write what `load` reads."""
+        if self.model.in_memory_only:
+            raise UsageError(f"{self.method} is a function, which no file can keep: keep `labels`.")
         parts = {
             "model": self.model,
             "params": self.params,

@@ -182,8 +182,3 @@ def method_name(model: AnyModel) -> str:
         if method.model is type(model) and method.settings.items() <= given.items():
             return method.name
     return type(model).__name__
-
-
-def discounts(asked: bool | None, method: str) -> bool:
-    """Whether correlated workers are looked for, who then count for less."""
-    return method == "auto" if asked is None else asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -18,10 +18,20 @@ NARROW = 12  # columns that words can do with
 
 
 class Screen(Console):
-    """A console that leaves it to the command what to do when nobody reads any more."""
+    """A console that leaves it to the command what to do when nobody reads any more. Lines that go
+    to no terminal have no spaces behind them."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        if self.is_terminal:
+            super().print(*objects, **how)
+            return
+        with self.capture() as drawn:
+            super().print(*objects, **how)
+        lines = drawn.get().splitlines()
+        self.file.write("".join(f"{line.rstrip()}\n" for line in lines))
 
 
 def screen(*, to_stdout: bool = True) -> Screen:
