@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import quorate
-from quorate import DataError, Result, UsageError
+from quorate import DataError, Labels, Result, UsageError
 from quorate.kernels import Rows
 from quorate.models import METHODS, make
 
