@@ -127,5 +127,6 @@ def climb(u: float, slope: float, bend: float, mean: float, deviation: float) ->
         gradient = slope * e - 2 * bend * e**2 - (u - mean) / deviation**2
         step = gradient / (abs(slope) * e + 4 * bend * e**2 + 1 / deviation**2)
         bold = u + min(max(step, -1), 1)
-        u = bold if height(bold) >= height(u) else u + min(max(step / math.e, -0.5), 0.5)
+        no_lower = height(bold) >= height(u) - 1e-12 * (1 + abs(height(u)))
+        u = bold if no_lower else u + min(max(step / math.e, -0.5), 0.5)
     return u

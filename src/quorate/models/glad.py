@@ -31,6 +31,7 @@ from quorate.model import AnyPhase, Method, Model, Phase, Step, by_worker, dense
 from quorate.models.em import class_shares, possible_tasks, require_array, require_prior
 from quorate.options import option
 
+ROUNDING = 1e-12  # near the top heights differ by rounding only, which is not to choose the step
 CLIMBS = 3  # on a task's easiness, in each sweep
 LARGEST = 1e6  # mean of a prior, or inverse of its deviation
 
@@ -195,7 +196,8 @@ class GLAD(Model[Params, Local, Stats]):
             step = gradient / curvature
             bold = log_easiness + np.clip(step, -1, 1)
             cautious = log_easiness + np.clip(step / np.e, -0.5, 0.5)
-            log_easiness = np.where(height(bold) >= here, bold, cautious)
+            no_lower = height(bold) >= here - ROUNDING * (1 + np.abs(here))
+            log_easiness = np.where(no_lower, bold, cautious)
             here = height(log_easiness)
         return log_easiness
 
