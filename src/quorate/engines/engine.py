@@ -24,7 +24,7 @@ class Fold(Protocol):
     def sweeps(self) -> int:
         """How many sweeps the states that are kept on disk have seen."""
 
-    def go_on_after(self, sweeps: int) -> None:
+    def resume_after(self, sweeps: int) -> None:
         """Take the states that were kept after so many sweeps."""
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:

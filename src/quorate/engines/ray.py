@@ -226,7 +226,7 @@ class Actors:
             _got(workers) for workers in self._ask("workers", [()] * n_parts)
         ]
 
-    def go_on_after(self, sweeps: int) -> None:
+    def resume_after(self, sweeps: int) -> None:
         self.sweeps = sweeps
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:

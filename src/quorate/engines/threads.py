@@ -73,7 +73,7 @@ class ThreadFold:
         self.states: States = [None] * len(blocks)
         self.sweeps = 0
 
-    def go_on_after(self, sweeps: int) -> None:
+    def resume_after(self, sweeps: int) -> None:
         """Nothing was kept: it begins anew."""
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
@@ -121,7 +121,7 @@ class StreamFold(ThreadFold):
             self.states = self._kept
         self._empty = blocks.shape
 
-    def go_on_after(self, sweeps: int) -> None:
+    def resume_after(self, sweeps: int) -> None:
         if self._kept is not None:
             self._kept.sweeps = sweeps
 

@@ -98,7 +98,7 @@ class M3V(Model[Params, None, Stats]):
         slopes = np.stack(
             [slope[of_task] * pulled, (curvature * size)[of_task] * np.abs(pulled)], 1
         )
-        hinges = float(self._hinge(short).sum(where=block.heard))
+        hinges = float(self._hinge(short).sum(where=block.has_evidence))
         return Stats(block.crowd.scatter(slopes), hinges, block.class_sums(leader))
 
     def estimate(self, stats: Stats, params: Params) -> Params:
