@@ -136,7 +136,8 @@ def incidence(
 def accumulate(
     into: Floats, at: Codes, values: Floats, of: Codes, weight: Floats | None = None
 ) -> None:
-    """``into[at[i]] += values[of[i]]`` for each ``i`` in turn, in place; times ``weight[i]``."""
+    """Add in place: ``into[at[i]] += values[of[i]]`` for each ``i`` in turn, times
+    ``weight[i]``."""
     if coo_matmat_dense is None or not into.flags.c_contiguous:
         added = values[of]
         np.add.at(into, at, added if weight is None else (added.T * weight).T)
@@ -195,7 +196,7 @@ def task_sums(indptr: NDArray[np.integer], values: Floats) -> Floats:
     return sums
 
 
-def belief_in_labels(indptr: NDArray[np.integer], label: Codes, posterior: Floats) -> Floats:
+def probability_correct(indptr: NDArray[np.integer], label: Codes, posterior: Floats) -> Floats:
     """Probability that each label names the truth."""
     start = np.arange(len(posterior)) * posterior.shape[1]
     return np.take(posterior, np.repeat(start, np.diff(indptr)) + label)
@@ -314,7 +315,7 @@ def weighted_log(weight: Floats | float, values: Floats) -> float:
     return float(np.sum(weight * log_or(values, 0.0)))
 
 
-def temper(belief: Floats, temperature: float) -> Floats:
+def temper(posterior: Floats, temperature: float) -> Floats:
     """Posterior ``[task, class]`` with its log-odds divided by the temperature.
 
     Examples:
@@ -323,8 +324,8 @@ def temper(belief: Floats, temperature: float) -> Floats:
                [1.   , 0.   ]])
     """
     if temperature == 1:
-        return belief
-    tempered: Floats = (belief / row_max(belief)[:, None]) ** (1 / temperature)
+        return posterior
+    tempered: Floats = (posterior / row_max(posterior)[:, None]) ** (1 / temperature)
     total = tempered[:, 0].copy()
     for column in tempered.T[1:]:
         total += column

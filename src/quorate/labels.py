@@ -315,13 +315,13 @@ class Labels:
 
     def agreement(self, posterior: Floats) -> Floats | Rows:
         """Expected number of right and of wrong labels of each worker, without weights."""
-        belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
-        return self.crowd.scatter(np.stack([belief, 1 - belief], axis=1))
+        correct = kernels.probability_correct(self.indptr, self.label, posterior)
+        return self.crowd.scatter(np.stack([correct, 1 - correct], axis=1))
 
     def weighted_agreement(self, posterior: Floats) -> Floats | Rows:
         """Expected weight of right and of wrong labels of each worker."""
-        belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
-        right, wrong = self.weighted(belief), self.weighted(1 - belief)
+        correct = kernels.probability_correct(self.indptr, self.label, posterior)
+        right, wrong = self.weighted(correct), self.weighted(1 - correct)
         return self.crowd.scatter(np.stack([right, wrong], axis=1))
 
     def sum_right_and_wrong(self, table: Floats) -> Floats:
@@ -341,8 +341,8 @@ class Labels:
         their sum into the former."""
         if self.n_classes <= kernels.FEW_CLASSES:
             return self.pairs.scatter(posterior)
-        belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
-        return self.said.scatter(np.stack([belief, 1 - belief], axis=1))
+        correct = kernels.probability_correct(self.indptr, self.label, posterior)
+        return self.said.scatter(np.stack([correct, 1 - correct], axis=1))
 
     def weighted(self, values: Floats) -> Floats:
         """Values of the labels, times the labels' weights."""

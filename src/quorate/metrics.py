@@ -47,8 +47,8 @@ def reliability(
     tasks, their mean confidence and the share of right answers.
 
     Examples:
-        >>> belief = np.array([[0.9, 0.1], [0.1, 0.9], [0.6, 0.4]])
-        >>> [(row["tasks"], row["right"]) for row in reliability(belief, np.array([0, 0, 0]))]
+        >>> posterior = np.array([[0.9, 0.1], [0.1, 0.9], [0.6, 0.4]])
+        >>> [(row["tasks"], row["right"]) for row in reliability(posterior, np.array([0, 0, 0]))]
         [(1, 1.0), (2, 0.5)]
     """
     known = np.flatnonzero(truth >= 0)

@@ -319,8 +319,8 @@ class Result(Fit):
         new = read_votes(votes, classes=self.codebook.classes, **reading)
         _, at, name = _place(task, [new.codebook.tasks])
         labels = replace(self._with_known_workers(new)[at : at + 1], first_task=0)
-        belief = self._posterior_of(labels, self.model.newcomer(self.stats, self.params))
-        return Case(name, labels, belief[0], int(self._choose(belief, at)[0]), {})
+        posterior = self._posterior_of(labels, self.model.newcomer(self.stats, self.params))
+        return Case(name, labels, posterior[0], int(self._choose(posterior, at)[0]), {})
 
     def _choose(self, posterior: Floats, first_task: int) -> Codes:
         return kernels.choose(posterior, self.model.ties, self.model.seed, first_task)

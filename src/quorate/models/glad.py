@@ -134,7 +134,7 @@ class GLAD(Model[Params, Local, Stats]):
         log_wrong, bend = _logistic(x)
         posterior, log_evidence = self._e_step(block, params, x, log_wrong)
 
-        lean = kernels.belief_in_labels(block.indptr, block.label, posterior) - 0.5
+        lean = kernels.probability_correct(block.indptr, block.label, posterior) - 0.5
         lean, bend, counts = map(block.weighted, (lean, bend, np.ones_like(lean)))
         ahead = self._climb(
             local.ahead,

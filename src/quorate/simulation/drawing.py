@@ -229,7 +229,7 @@ class _Classes:
         return np.full(self.n, share) if self.prior is None else self.prior
 
     def truth(self, n_tasks: int, random: np.random.Generator) -> Codes:
-        """``[question, task]``: the right answer to each question."""
+        """Draw the right answers ``[question, task]``."""
         if self.several is None:
             return random.choice(self.n, n_tasks, p=self.prior).astype(np.int32)[None]
         right = random.random((n_tasks, self.n)) < self.several
