@@ -580,7 +580,7 @@ def equals_brute_force(case: Case) -> None:
         )
         found = result.log_likelihood
         if case.variational:  # geometric means do not add up to one, not even of a task unheard
-            unheard = int((~case.labels(problem).heard).sum())
+            unheard = int((~case.labels(problem).has_evidence).sum())
             found = result.stats.evidence.log_likelihood + unheard * math.log(shares.sum())
         assert_close(found, evidence, rtol=1e-10, atol=1e-10)
         assert_close(result.posterior, posterior, atol=1e-10)

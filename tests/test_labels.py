@@ -57,7 +57,7 @@ def test_the_soft_vote_has_gold_in_its_place_and_is_even_without_votes(labels: L
 
 
 def test_only_tasks_with_labels_or_gold_tell_of_class_shares(labels: Labels) -> None:
-    heard = labels.heard
+    heard = labels.has_evidence
     assert isinstance(heard, np.ndarray)
     assert heard.tolist() == [True, True, True, True, True, True, False]
 

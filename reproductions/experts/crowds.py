@@ -101,9 +101,9 @@ def errors_of_crowd(plan: Plan, name: str, smoothing: float, crowd: str) -> dict
     answers = answered(labels, smoothing, DEFAULT_SEED)
     return {
         "labels": labels.n_labels,
-        "tasks": int(labels.heard.sum()),
+        "tasks": int(labels.has_evidence.sum()),
         "right": 100 * float(_is_right(replace(votes, labels=labels)).mean()),
-        "errors": answers.percent_wrong(votes.truth, labels.heard),
+        "errors": answers.percent_wrong(votes.truth, labels.has_evidence),
         "weight": answers.weight,
     }
 
@@ -121,7 +121,7 @@ def errors_by_labels(
         found.append(
             {
                 "labels": labels.n_labels / labels.n_tasks,
-                "errors": answers.percent_wrong(votes.truth, labels.heard),
+                "errors": answers.percent_wrong(votes.truth, labels.has_evidence),
                 "weight": answers.weight,
             }
         )

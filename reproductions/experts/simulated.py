@@ -100,7 +100,7 @@ def errors_by_experts(
         answers = answered(labels, REPORTS_SMOOTHING, trial)
         found.append(
             {
-                "labelled": answers.percent_wrong(truth, labels.heard),
+                "labelled": answers.percent_wrong(truth, labels.has_evidence),
                 NOBODY: answers.percent_wrong(truth, nobody),
                 "weight": answers.weight,
             }

@@ -1,4 +1,4 @@
-"""Votes in, trusted labels out: read, give codes to what has names, fit."""
+"""Votes in, trusted labels out: read, encode, fit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Method = str | AnyModel | Callable[[Labels], Floats]
 
 
 class Tuning(TypedDict, total=False):
-    """What most methods can be told; a method's other options are those of its class."""
+    """Options that most methods have; a method's other options are those of its class."""
 
     max_iter: int
     tol: float
@@ -50,8 +50,8 @@ class Tuning(TypedDict, total=False):
     seed: int
 
 
-class How(Reading, Scale, Tuning, total=False):
-    """Everything else that `aggregate` can be told, beside what it names itself."""
+class AggregateOptions(Reading, Scale, Tuning, total=False):
+    """Keyword arguments of `aggregate` beside those in its signature."""
 
     discount: bool | None
     worker_kinds: Any
@@ -59,8 +59,8 @@ class How(Reading, Scale, Tuning, total=False):
     separator: str | None
 
 
-class Arguments(How, total=False):
-    """All that `aggregate` can be told beside the votes and the method."""
+class AggregateArguments(AggregateOptions, total=False):
+    """All arguments of `aggregate` beside the votes and the method."""
 
     gold: Any
     features: Any
@@ -78,7 +78,7 @@ def aggregate(
     ordered: bool | Sequence[Any] = False,
     min_confidence: float = 0.0,
     progress: Progress | None = None,
-    **how: Unpack[How],
+    **how: Unpack[AggregateOptions],
 ) -> Result:
     """Turn votes into labels with confidences and workers with qualities.
 
@@ -91,8 +91,8 @@ def aggregate(
 
     `method` is a name that `quorate.methods()` lists, a model with its options, such as
     ``quorate.DawidSkene(smoothing=0.1)``, or a function from `Labels` to a posterior ``[task,
-    class]``. `max_iter`, `tol`, `smoothing` and `seed` can be said here too, of a method that has
-    them. Answers whose confidence is below `min_confidence` are left out: the label is null.
+    class]``. `max_iter`, `tol`, `smoothing` and `seed` can be given here too, for a method that
+    has them. Answers whose confidence is below `min_confidence` are left out: the label is null.
 
     `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
     `ordered` says that classes have an order: True for that in which they sort, or a list of them.
@@ -112,8 +112,8 @@ def aggregate(
     Votes need not fit in memory. With a `memory` limit (such as ``"2GB"``), a `store` (a directory
     that is used again by the same votes) or ``engine="disk"`` they are spilled to disk; with
     ``engine="ray"`` or the `address` of a cluster they are shared among processes. The answers are
-    the same. `resume` goes on with what was cut short in that `store`. `threads` is the number of
-    threads, and `progress` is told what is under way.
+    the same. `resume` continues an interrupted fit in that `store`. `threads` is the number of
+    threads, and `progress` a callback for the state of the work.
 
     Examples:
         >>> votes = [("1.jpg", "ann", "cat"), ("1.jpg", "bob", "cat"), ("1.jpg", "eve", "dog"),
@@ -172,7 +172,7 @@ def fit(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be made of votes: by which model, how it is run, and what it is told."""
+    """How votes are fitted: the model, the request to run it, and the options beside."""
 
     model: AnyModel
     request: Request
@@ -182,7 +182,7 @@ class Plan:
 
 
 def _fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
-    """The plan carried out on votes that have been read."""
+    """Carry out the plan on votes that have been read."""
     if gold is not None:
         votes = with_gold(votes, gold)
     if not isinstance(plan.ordered, bool):
@@ -209,7 +209,7 @@ def _fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
 
 
 def result_of(found: Fit, votes: Votes) -> Result:
-    """What was found, with the names of the votes."""
+    """The fit with the names of the votes."""
     return Result(
         **{name: getattr(found, name) for name in Fit.__dataclass_fields__ if name != "notes"},
         notes=(*votes.notes, *found.notes),
@@ -224,8 +224,8 @@ def result_of(found: Fit, votes: Votes) -> Result:
 def _discounted(
     votes: Votes, model: AnyModel, plan: Plan
 ) -> tuple[Votes, dict[str, Sequence[Any]]]:
-    """The votes with correlated workers' counting for less, and the column of their groups; nothing
-    of what was neither asked for nor found."""
+    """The votes with those of correlated workers discounted, and the column of groups; unchanged if
+    it was neither asked for nor needed."""
     from quorate.trust.correlated import (  # slow to import
         discount_note,
         discounted,
@@ -243,7 +243,7 @@ def _discounted(
 
 
 def _each_option(votes: Votes, gold: Any, plan: Plan, separator: str | None) -> Multilabel:
-    """The plan carried out for every option by itself."""
+    """Carry out the plan for every option by itself."""
     names = votes.codebook.classes
     chosen = sum(int((block.label >= 0).sum()) for block in votes.blocks)
     known: Any = repeat(None)
@@ -258,9 +258,9 @@ def _each_option(votes: Votes, gold: Any, plan: Plan, separator: str | None) -> 
 
 
 def _several(
-    how: How, ordered: bool | Sequence[Any], min_confidence: float
+    how: AggregateOptions, ordered: bool | Sequence[Any], min_confidence: float
 ) -> tuple[str | None, bool]:
-    """What stands between several right answers, and whether there may be several."""
+    """The separator of labels, and whether there may be several right answers."""
     separator, several = how.get("separator"), bool(how.get("multilabel"))
     if separator is not None and not several:
         raise UsageError("separator is for several right answers: say multilabel (--multilabel).")
@@ -275,17 +275,18 @@ def _several(
     return separator, several
 
 
-def _discounts(how: How, model: AnyModel) -> bool | None:
-    """Whether correlated workers are looked for: with auto, unless the caller says otherwise. None
-    is for what nobody asked for, and is not to be mentioned where there is nothing to say."""
+def _discounts(how: AggregateOptions, model: AnyModel) -> bool | None:
+    """Whether correlated workers are discounted: with auto, unless the caller says otherwise.
+
+    None means that nobody asked, and that there is no note where nothing is found."""
     asked = how.get("discount")
     if asked is None:
         return None if isinstance(model, Auto) and not how.get("multilabel") else False
     return asked
 
 
-def _require_able(model: AnyModel, features: bool, how: How) -> None:
-    """What a model cannot do is said before anything is read."""
+def _require_able(model: AnyModel, features: bool, how: AggregateOptions) -> None:
+    """Refuse, before anything is read, what the model cannot do."""
     name = method_name(model)
     if how.get("discount") and not model.takes_weights:
         able = ", ".join(m for m in METHODS if METHODS[m].takes_weights)
@@ -302,13 +303,13 @@ def _require_in_memory(model: AnyModel, votes: Votes, engine: Engine) -> None:
         )
 
 
-def _refuse_unknown(how: How) -> None:
+def _refuse_unknown(how: AggregateOptions) -> None:
     for name in how:
         owners = [m for m, method in METHODS.items() if name in method.options]
-        if owners and name not in How.__annotations__:
+        if owners and name not in AggregateOptions.__annotations__:
             kind = METHODS[owners[0]].model.__name__
             raise UsageError(
                 f"{name} is an option of {', '.join(owners)}: give the method as an object, such as"
                 f" quorate.{kind}({name}=...)."
             )
-    refuse_unknown("aggregate", how, (*Arguments.__annotations__, "method"))
+    refuse_unknown("aggregate", how, (*AggregateArguments.__annotations__, "method"))

@@ -1,4 +1,4 @@
-"""What is believed of every task: arrays in memory, or files of them, behind the same names."""
+"""Posterior and answer of every task: arrays in memory or in files, behind the same interface."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ NEAR_TIE = 0.1  # the lead of the best class over the second
 
 
 class Overview(NamedTuple):
-    """Of the answers of some tasks; those of more tasks add: how many tasks there are, how many
-    have each class for an answer, the sum of the confidences, how many are nearly tied, and how
-    many are left undecided, their confidence being too low."""
+    """Summary of the answers of some tasks; summaries of different tasks add.
+
+    It has the number of tasks, of answers in each class, the sum of the confidences, and the
+    number of near ties and of answers left undecided because their confidence is too low."""
 
     tasks: int
     answered: Floats
@@ -43,8 +44,8 @@ class Overview(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Of some tasks: ``posterior[task, class]``, the code of the chosen class, and what else the
-    model says of each task, by name."""
+    """Answers of some tasks: ``posterior[task, class]``, the code of the chosen class, and the
+    model's other values for each task, by name."""
 
     posterior: Floats
     codes: Codes
@@ -63,7 +64,7 @@ class Answers(ABC):
     @property
     @abstractmethod
     def in_files(self) -> bool:
-        """Whether parts are read when they are asked for."""
+        """Whether parts are in files, and read when they are asked for."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -147,17 +148,17 @@ class KeepInMemory:
 
 @dataclass(frozen=True)
 class KeepInFiles:
-    """Puts the answers of each block into a file, from whichever process sweeps it."""
+    """Writes the answers of each block to a file, from whichever process sweeps it."""
 
     place: Path
 
     def __call__(self, block: Labels, part: Part) -> None:
         path = _file(self.place, block.first_task)
-        beside = path.with_suffix(".part")
-        with beside.open("wb") as file:
+        unfinished = path.with_suffix(".part")
+        with unfinished.open("wb") as file:
             arrays: Any = {**part.per_task, "posterior": part.posterior, "codes": part.codes}
             np.savez(file, **arrays)
-        beside.replace(path)
+        unfinished.replace(path)
 
 
 def _file(place: Path, start: int) -> Path:

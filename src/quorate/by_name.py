@@ -18,7 +18,7 @@ from quorate.result import Result, load
 from quorate.votes import complete_rows, find, listed, match, read_table, shown
 
 RESULT_SUFFIX = ".quorate"
-WORDS = ("vote", "spectral")  # that `init` can be
+START_NAMES = ("vote", "spectral")  # values of `init` that are no table
 
 
 def in_codes(model: Any, book: Codebook) -> tuple[Any, list[str]]:
@@ -37,8 +37,8 @@ def in_codes(model: Any, book: Codebook) -> tuple[Any, list[str]]:
 
 
 def _is_start(option: str, given: Any) -> bool:
-    """Whether it names a way to begin, and not a table or a file."""
-    return option == "init" and (isinstance(given, Spectral) or str(given) in WORDS)
+    """Whether the value of `init` names a start, and not a table or a file."""
+    return option == "init" and (isinstance(given, Spectral) or str(given) in START_NAMES)
 
 
 def _shares(prior: Any, book: Codebook) -> Any:
@@ -60,7 +60,7 @@ def _shares(prior: Any, book: Codebook) -> Any:
 
 
 def _in_order(shares: Any, book: Codebook) -> list[Any]:
-    """Shares by name in the order of the classes; none at all if the names are not the classes."""
+    """Shares by name in the order of the classes; empty if the names are not the classes."""
     named = list(shares.items())
     where = find(book.classes, pl.Series([name for name, _ in named]))
     if where.null_count() or len(where) != len(named):
@@ -84,7 +84,7 @@ def _parse_shares(text: str) -> list[float] | dict[str, float]:
 
 
 def _matrices(option: str, value: str, given: Any, book: Codebook, notes: list[str]) -> Any:
-    """``[worker, truth, label]`` from an array, a table, a mapping, or an earlier result."""
+    """Array ``[worker, truth, label]`` from an array, a table, a mapping, or an earlier result."""
     if isinstance(given, np.ndarray):
         return _checked(option, given)
     if isinstance(given, (str, Path)) and str(given).endswith(RESULT_SUFFIX):
@@ -108,8 +108,8 @@ def _matrices(option: str, value: str, given: Any, book: Codebook, notes: list[s
     known = worker.is_not_null()
     at = tuple(c.filter(known).to_numpy() for c in (worker, truth, label))
     np.add.at(matrices, at, frame[value].filter(known).to_numpy())
-    strangers = frame["worker"].filter(~known).n_unique()
-    return _complete(option, matrices, strangers, frame["worker"].n_unique(), notes)
+    n_unknown = frame["worker"].filter(~known).n_unique()
+    return _complete(option, matrices, n_unknown, frame["worker"].n_unique(), notes)
 
 
 def _as_table(option: str, value: str, result: Result) -> pl.DataFrame:
@@ -120,7 +120,7 @@ def _as_table(option: str, value: str, result: Result) -> pl.DataFrame:
     history = result.history
     if history is None:
         raise UsageError(
-            f"{option} cannot come from {result.method}, which does not weigh workers."
+            f"{option} cannot come from {result.method}, which does not weight workers."
         )
     return result.by_worker(history, value)
 
@@ -144,11 +144,11 @@ def _from_mapping(
     return _complete(option, matrices, code.null_count(), len(given), notes)
 
 
-def _complete(option: str, matrices: Floats, strangers: int, of: int, notes: list[str]) -> Floats:
-    """Say who is not among the workers; a start needs a matrix for everyone."""
-    if strangers:
+def _complete(option: str, matrices: Floats, n_unknown: int, of: int, notes: list[str]) -> Floats:
+    """Note the workers without votes, and give every worker a matrix where a start needs one."""
+    if n_unknown:
         notes.append(
-            f"{strangers} of {of} workers in {option} have no votes here, and are left out."
+            f"{n_unknown} of {of} workers in {option} have no votes here, and are left out."
         )
     if not of:
         notes.append(f"There is nothing in {option}.")

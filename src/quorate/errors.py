@@ -9,7 +9,7 @@ from typing import Any
 
 
 class QuorateError(ValueError):
-    """Whatever Quorate raises on purpose."""
+    """Base class of all errors that Quorate raises on purpose."""
 
     exit_code = 1
 

@@ -1,4 +1,4 @@
-"""The loop: sweep, add, estimate, until converged; and what it finds."""
+"""The loop over a model's phases (sweep, add, estimate, until converged), and the fit it gives."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from quorate.votes.blocks import Blocks, MemoryBlocks
 from quorate.votes.store import Progress, StoredBlocks
 from quorate.votes.store.sizes import require_memory
 
-TABLES = 6  # copies of the workers' table that exist at a time: parameters, sums, and between
-BLOCK_BYTES = 60  # in memory for each task or label of a block that is being swept
+TABLES = 6  # copies of the workers' table at a time: parameters, sums and intermediates
+BLOCK_BYTES = 60  # of memory for each task or label of a block that is swept
 
-Heard = Callable[[Sequence[Step], AnyModel], None]
+Listener = Callable[[Sequence[Step], AnyModel], None]
 
 
-class Found(NamedTuple):
-    """Where the loop is: how many phases are over, and rounds of the next; the parameters, the
-    statistics of the sweep under them, and the steps so far."""
+class LoopState(NamedTuple):
+    """State of the loop: the number of finished phases, and of rounds of the present one; the
+    parameters, the statistics of the sweep under them, and the steps so far."""
 
     params: Any
     phase: int = 0
@@ -47,8 +47,8 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
-    """What was learned, in codes, and how: ``tally[worker]`` is the expected number of right and
-    wrong labels of each worker, `overview` sums up the answers."""
+    """A fitted model, in codes: ``tally[worker]`` is the expected number of right and wrong labels
+    of each worker, `overview` sums up the answers."""
 
     model: AnyModel
     params: Any
@@ -63,7 +63,7 @@ class Fit:
 
     @property
     def posterior(self) -> Floats:
-        """``[task, class]``: what is believed of each task."""
+        """Posterior probabilities ``[task, class]``."""
         return self.tasks.whole.posterior
 
     @property
@@ -78,19 +78,19 @@ class Fit:
 
     @property
     def confusion(self) -> Floats | None:
-        """``[worker, truth, label]``, for models that have it. A row of zeros is a truth that
-        the worker, as far as can be told, never met."""
+        """Confusion matrices ``[worker, truth, label]``, for models that have them. A row of zeros
+        is a truth that the worker probably never met."""
         return self.model.confusion(self.params)
 
     @property
     def history(self) -> Floats | None:
-        """The expected counts ``[worker, truth, label]``: what a later fit can start out from as
-        its `worker_prior`."""
+        """Expected counts ``[worker, truth, label]``, which a later fit can take as its
+        `worker_prior`."""
         return self.model.history(self.stats, self.params)
 
     @property
     def objective(self) -> list[float]:
-        """The trace of what is maximised, one value for each iteration."""
+        """Trace of the maximised objective, one value for each iteration."""
         return [-np.inf if step.impossible else step.objective for step in self.steps]
 
     @property
@@ -105,14 +105,14 @@ class Fit:
 
     @property
     def hard_from(self) -> int | None:
-        """The first iteration with hard answers, from which on `objective` is another one."""
+        """First iteration with hard answers, from which on `objective` is another function."""
         return next((i for i, step in enumerate(self.steps) if step.hard), None)
 
 
 @dataclass(frozen=True)
 class Request:
-    """How a model is to be fitted: by which engine, with whom told, going on with what was cut
-    short or not, and with which answers left undecided."""
+    """How a model is fitted: the engine, the progress callback, whether to resume an interrupted
+    fit, and the confidence below which answers are left undecided."""
 
     engine: Engine
     progress: Progress | None = None
@@ -131,29 +131,29 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
     _require_room(model, blocks, request.engine)
     began = time.perf_counter()
     if isinstance(blocks, StoredBlocks):
-        place = _Workplace(model, blocks)
+        place = _Workspace(model, blocks)
         fold = request.engine.over(blocks, place.states)
-        found, notes = place.climb(fold, request)
+        state, notes = place.climb(fold, request)
     else:
         fold = request.engine.over(blocks)
         fold.begin(model.begin)
-        heard = _heard(request.progress, blocks.n_labels)
-        start = Found(model.start(blocks.shape))
-        found, notes = climb(model.phases(blocks.shape), fold, start, heard), ()
-    tally, tasks = conclude(model, fold, blocks, found.params, request)
+        listener = _progress_listener(request.progress, blocks.n_labels)
+        start = LoopState(model.start(blocks.shape))
+        state, notes = climb(model.phases(blocks.shape), fold, start, listener), ()
+    tally, tasks = conclude(model, fold, blocks, state.params, request)
     if isinstance(blocks, StoredBlocks):
         place.clear()
     return Fit(
         model=model,
-        params=found.params,
-        stats=found.stats,
-        steps=found.steps,
-        converged=found.converged,
+        params=state.params,
+        stats=state.stats,
+        steps=state.steps,
+        converged=state.converged,
         seconds=time.perf_counter() - began,
         tally=np.asarray(tally.workers),
         overview=tally.overview,
         tasks=tasks,
-        notes=(*notes, *model.notes(found.params)),
+        notes=(*notes, *model.notes(state.params)),
     )
 
 
@@ -162,14 +162,13 @@ def fit_labels(model: AnyModel, labels: Labels, engine: Engine | None = None) ->
     return run(model, MemoryBlocks(labels), Request(engine or Threads()))
 
 
-def _heard(progress: Progress | None, n_labels: int) -> Heard | None:
-    """Iterations told as progress, with the objective and the votes that are gone through in a
-    second."""
+def _progress_listener(progress: Progress | None, n_labels: int) -> Listener | None:
+    """Listener that reports iterations as progress, with the objective and the votes per second."""
     if progress is None:
         return None
     times = [time.perf_counter()]
 
-    def heard(steps: Sequence[Step], model: AnyModel) -> None:
+    def listener(steps: Sequence[Step], model: AnyModel) -> None:
         times.append(time.perf_counter())
         rate = n_labels / (times[-1] - times[-2]) / 1e6
         how = f"objective {steps[-1].objective:,.1f}, {rate:,.1f} million votes a second"
@@ -177,11 +176,11 @@ def _heard(progress: Progress | None, n_labels: int) -> Heard | None:
             f"iteration {len(steps)} of {model.max_iter} at most", len(steps), model.max_iter, how
         )
 
-    return heard
+    return listener
 
 
 def _require_room(model: AnyModel, blocks: Blocks, engine: Engine) -> None:
-    """Say before the work what cannot be done within the memory."""
+    """Refuse, before the work, a fit that does not fit in the memory limit."""
     storage = engine.storage
     if storage is None:
         return
@@ -195,9 +194,9 @@ def _require_room(model: AnyModel, blocks: Blocks, engine: Engine) -> None:
     )
 
 
-class _Workplace:
-    """Where a fit to stored blocks keeps its states and its place in the loop, so that the same fit
-    can go on after it was cut short."""
+class _Workspace:
+    """Directory in which a fit to stored blocks keeps its local states and the state of the loop,
+    so that the same fit can be resumed after an interruption."""
 
     def __init__(self, model: AnyModel, blocks: StoredBlocks) -> None:
         self.model, self.blocks = model, blocks
@@ -209,26 +208,26 @@ class _Workplace:
     def checkpoint(self) -> Path:
         return self.root / "checkpoint.pickle"
 
-    def climb(self, fold: Fold, request: Request) -> tuple[Found, tuple[str, ...]]:
-        """The loop, with its place kept on disk after each iteration."""
+    def climb(self, fold: Fold, request: Request) -> tuple[LoopState, tuple[str, ...]]:
+        """Run the loop, with its state kept on disk after each iteration."""
 
-        def keep(found: Found) -> None:
-            beside = self.checkpoint.with_suffix(".part")
-            beside.write_bytes(pickle.dumps((self.key, found, fold.sweeps)))
-            beside.replace(self.checkpoint)
+        def keep(state: LoopState) -> None:
+            unfinished = self.checkpoint.with_suffix(".part")
+            unfinished.write_bytes(pickle.dumps((self.key, state, fold.sweeps)))
+            unfinished.replace(self.checkpoint)
 
         self.root.mkdir(exist_ok=True)
         shape = self.blocks.shape
         phases = self.model.phases(shape)
-        heard = _heard(request.progress, self.blocks.n_labels)
+        listener = _progress_listener(request.progress, self.blocks.n_labels)
         if request.resume and self.checkpoint.exists():
-            known, found, sweeps = pickle.loads(self.checkpoint.read_bytes())
+            known, state, sweeps = pickle.loads(self.checkpoint.read_bytes())
             if known == self.key:
-                fold.go_on_after(sweeps)
-                note = f"It went on from iteration {len(found.steps)}."
-                return climb(phases, fold, found, heard, keep), (note,)
+                fold.resume_after(sweeps)
+                note = f"The fit was resumed from iteration {len(state.steps)}."
+                return climb(phases, fold, state, listener, keep), (note,)
         fold.begin(self.model.begin)
-        return climb(phases, fold, Found(self.model.start(shape)), heard, keep), ()
+        return climb(phases, fold, LoopState(self.model.start(shape)), listener, keep), ()
 
     def clear(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
@@ -238,36 +237,37 @@ class _Workplace:
 def climb(
     phases: Sequence[AnyPhase],
     fold: Fold,
-    found: Found,
-    heard: Heard | None = None,
-    keep: Callable[[Found], None] | None = None,
-) -> Found:
-    """Go through the phases of a model, which is the last of them, from where the loop was; `keep`
-    is given each new place on the way."""
+    state: LoopState,
+    listener: Listener | None = None,
+    keep: Callable[[LoopState], None] | None = None,
+) -> LoopState:
+    """Run the phases of a model, which is the last of them, from the given state of the loop.
+
+    `keep` is called with each new state on the way."""
     model: Any = phases[-1]
-    params, place, round, steps = found.params, found.phase, found.round, list(found.steps)
+    params, place, round, steps = state.params, state.phase, state.round, list(state.steps)
     while True:
         phase = phases[place]
         stats = fold.sweep(phase.sweep, params)
         step, round = phase.progress(stats, params), round + 1
         if step is not None:
             steps.append(step)
-            if heard:
-                heard(steps, model)
+            if listener:
+                listener(steps, model)
         converged = phase.converged(steps)
         ended = converged or round == phase.max_iter
         if ended and phase is model:
-            return Found(params, place, round, stats, tuple(steps), converged)
+            return LoopState(params, place, round, stats, tuple(steps), converged)
         params = phase.estimate(stats, params)
         if ended:
             place, round = place + 1, 0
         if keep:
-            keep(Found(params, place, round, steps=tuple(steps)))
+            keep(LoopState(params, place, round, steps=tuple(steps)))
 
 
 @by_worker("workers")
 class Tally(NamedTuple):
-    """For each worker the expected number of right and of wrong labels; and of the answers."""
+    """Expected number of right and of wrong labels of each worker, and the overview of answers."""
 
     workers: Floats | Rows
     overview: Overview
@@ -275,7 +275,8 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Conclude:
-    """The last sweep, for the answers and not for the parameters; `keep` takes those of a block."""
+    """The last sweep, for the answers and not for the parameters; `keep` is given those of a
+    block."""
 
     model: AnyModel
     keep: Callable[[Labels, Part], None]
@@ -294,8 +295,9 @@ class Conclude:
 def conclude(
     model: AnyModel, fold: Fold, blocks: Blocks, params: Any, request: Request
 ) -> tuple[Tally, Answers]:
-    """Each worker's tally against the posterior, and the answers of all tasks: in memory if the
-    votes are, else in files."""
+    """Compute each worker's tally against the posterior, and the answers of all tasks.
+
+    The answers are in memory if the votes are, else in files."""
     least = request.min_confidence
     if isinstance(blocks, MemoryBlocks) and request.engine.shares_memory:
         memory = KeepInMemory(blocks)

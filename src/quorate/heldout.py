@@ -1,4 +1,4 @@
-"""Held-out votes: kept from a fit, then predicted. How a model is judged and set without gold."""
+"""Held-out votes: kept from a fit, then predicted, to score and tune models without gold."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def weigh_features(
     """The model with the `feature_weight` that predicts held-out votes best.
 
     A fifth of the votes is held out, the model fitted to the others, and the held-out votes'
-    predictive log-likelihood noted; so with each fifth, for each of the weights 0, 0.03, 0.1, 0.3
-    and 1. A smaller weight stands if it falls short of the best by no more than the standard error
-    of the difference. Which votes are held out depends on the model's `seed`, the task and the
-    worker only. With very many votes one fifth is enough.
+    predictive log-likelihood computed; so with each fifth, for each of the weights 0, 0.03, 0.1,
+    0.3 and 1. A smaller weight stands if it falls short of the best by no more than the standard
+    error of the difference. Which votes are held out depends on the model's `seed`, the task and
+    the worker only. With very many votes one fifth is enough.
 
     Examples:
         >>> from scipy.sparse import csr_array
@@ -44,23 +44,24 @@ def weigh_features(
         >>> weigh_features(NaiveBayes(), labels).feature_weight
         1.0
     """
-    return _weighed(model, MemoryBlocks(labels), engine or Threads())
+    return _with_best_weight(model, MemoryBlocks(labels), engine or Threads())
 
 
 def with_feature_weight(
     model: AnyModel, blocks: Blocks, engine: Engine
 ) -> tuple[AnyModel, list[str]]:
-    """The model, with a weight for the features if it is to be found; and a note on that."""
+    """The model, with the feature weight found by cross-validation if it is ``auto``, and a
+    note."""
     if not isinstance(model, NaiveBayes) or model.feature_weight != AUTO:
         return model, []
     if blocks.shape.features is None:
         return model, []
-    found = _weighed(model, blocks, engine)
+    found = _with_best_weight(model, blocks, engine)
     note = f"The weight of the features, {found.feature_weight:g}, comes from held-out votes."
     return found, [note]
 
 
-def _weighed(model: NaiveBayes, blocks: Blocks, engine: Engine) -> NaiveBayes:
+def _with_best_weight(model: NaiveBayes, blocks: Blocks, engine: Engine) -> NaiveBayes:
     models = [replace(model, feature_weight=weight) for weight in WEIGHTS]
     scores: list[list[float]] = []
     seen = 0
@@ -72,11 +73,11 @@ def _weighed(model: NaiveBayes, blocks: Blocks, engine: Engine) -> NaiveBayes:
         seen += n_held_out
         if seen >= ENOUGH:
             break
-    return models[_first_near_the_best(np.array(scores).reshape(-1, len(models)))]
+    return models[_first_within_one_error(np.array(scores).reshape(-1, len(models)))]
 
 
-def _first_near_the_best(scores: Floats) -> int:
-    """The first of ``scores[fold, i]`` that is within a standard error of the highest sum."""
+def _first_within_one_error(scores: Floats) -> int:
+    """Index of the first of ``scores[fold, i]`` within a standard error of the highest sum."""
     best = scores.sum(axis=0).argmax()
     short = scores[:, [best]] - scores
     n_folds = len(scores)
@@ -85,8 +86,9 @@ def _first_near_the_best(scores: Floats) -> int:
 
 
 def folds(blocks: Blocks, seed: int, n_folds: int = FOLDS) -> Iterator[tuple[Blocks, Blocks]]:
-    """The votes in random parts, each once as those that are held out: (kept, held out). A worker's
-    repeated answers to a task are in the same part."""
+    """Yield the votes of each cross-validation fold as (kept, held out).
+
+    A worker's repeated answers to a task are in the same fold."""
     for fold in range(n_folds):
         part = partial(_part, seed=seed, n_folds=n_folds, fold=fold)
         yield (
@@ -100,13 +102,13 @@ def _part(block: Labels, seed: int, n_folds: int, fold: int, held_out: bool) -> 
 
 
 def count_labels(blocks: Blocks) -> int:
-    """The number of labels, counted."""
+    """Number of labels of all blocks, counted block by block."""
     return sum(block.n_labels for block in blocks)
 
 
 def log_likelihood(fit: Fit, held_out: Blocks) -> float:
-    """The log-probability of held-out votes, given what was learned from the others of their tasks
-    and workers: the workers' confusion matrices, and the posterior."""
+    """Log-probability of held-out votes under the confusion matrices and the posterior that were
+    fitted to the other votes."""
     assert fit.confusion is not None
     n_classes = held_out.shape.n_classes
     by_label = np.ascontiguousarray(fit.confusion.transpose(0, 2, 1))
@@ -119,7 +121,7 @@ def log_likelihood(fit: Fit, held_out: Blocks) -> float:
 
 
 def _posterior(fit: Fit, index: int, block: Labels) -> Floats:
-    """The posterior of a block's tasks."""
+    """Posterior of a block's tasks."""
     if fit.tasks.in_files:
         return fit.tasks.part(index).posterior
     return fit.posterior[block.first_task : block.first_task + block.n_tasks]

@@ -31,14 +31,14 @@ Codes = NDArray[np.int32]
 # class with one more zero than another always loses, as in the limit of a vanishing probability.
 LOG_ZERO = -1e9
 
-CACHED = 400_000  # numbers that can be gone over again and again in a cache
-AT_ONCE = 40_000  # labels
-FEW_CLASSES = 8  # so few that a column for each truth is faster than going label by label
-SHORT = 60_000  # rows of a table that can be gone through in any order
+CACHED = 400_000  # numbers that fit in a cache
+AT_ONCE = 40_000  # labels, whose ones are read from the cache
+FEW_CLASSES = 8  # at most, for a column per truth to be faster than going label by label
+SHORT = 60_000  # rows of a table that is accessed in any order
 
 
 class Incidence(NamedTuple):
-    """Which rows of a table each task touches, and with what weight: ``matrix[task, row]``."""
+    """Sparse matrix ``matrix[task, row]`` of the weights with which tasks touch rows of a table."""
 
     matrix: csr_array
 
@@ -47,7 +47,7 @@ class Incidence(NamedTuple):
         return int(self.matrix.shape[1])
 
     def gather(self, table: Floats) -> Floats:
-        """For each task, the sum of the table's rows it touches."""
+        """Sum of the table's rows that each task touches."""
         sums = buffers.zeros((self.matrix.shape[0], *table.shape[1:]))
         if csr_matvecs is None:
             sums += self.matrix @ table
@@ -56,7 +56,7 @@ class Incidence(NamedTuple):
         return sums
 
     def scatter(self, values: Floats) -> Rows:
-        """For each row of the table, the sum of the values of the tasks that touch it."""
+        """Sum, for each row of the table, of the values of the tasks that touch it."""
         return Rows(self, values)
 
     def add(self, values: Floats, into: Floats) -> None:
@@ -66,15 +66,15 @@ class Incidence(NamedTuple):
             self._add(csc_matvecs, self.matrix.shape[::-1], values, into)
 
     def _add(self, loop: Any, shape: tuple[int, ...], values: Floats, into: Floats) -> None:
-        """The rows of a matrix are the columns of its transpose, for which the loop may be."""
+        """Add with a loop for the matrix or, its rows being columns there, for its transpose."""
         flat, total = _flat(values, into.dtype), into.reshape(-1)
         cells = self.matrix.indptr, self.matrix.indices, self.matrix.data
         loop(*shape, into[:1].size, *cells, flat, total)
 
 
 class TallIncidence(NamedTuple):
-    """The same of a table with far more rows than the block has tasks, in the order of the rows:
-    the table is gone through in order, and only the block, which fits a cache, at random."""
+    """Incidence on a table with far more rows than the block has tasks, sorted by row: the table is
+    accessed in order, and only the block, which fits in a cache, at random."""
 
     row: Codes
     task: Codes
@@ -95,14 +95,14 @@ class TallIncidence(NamedTuple):
 
     @property
     def matrix(self) -> csr_array:
-        """``matrix[task, row]``."""
+        """The sparse matrix ``matrix[task, row]``."""
         shape = (self.n_tasks, self.height)
         weight = _ones(len(self.row)) if self.weight is None else self.weight
         return csr_array((weight, (self.task, self.row)), shape=shape)
 
 
 class Rows(NamedTuple):
-    """What tasks have to add to the rows of a table: the table of a sum takes it as it is."""
+    """Values of tasks yet to be added to the rows of a table, without making that table first."""
 
     incidence: Incidence | TallIncidence
     values: Floats
@@ -119,8 +119,8 @@ class Rows(NamedTuple):
 def incidence(
     indptr: NDArray[np.integer], row: Codes, height: int, weight: Floats | None = None
 ) -> Incidence | TallIncidence:
-    """The incidence of tasks on rows of a table, of labels in task order, each of which touches a
-    row; optionally weighted."""
+    """Build the task-by-row incidence matrix of labels in task order, each of which touches a row;
+    optionally weighted."""
     n_tasks = len(indptr) - 1
     if height <= max(n_tasks, SHORT):
         data = _ones(len(row)) if weight is None else weight
@@ -136,7 +136,8 @@ def incidence(
 def accumulate(
     into: Floats, at: Codes, values: Floats, of: Codes, weight: Floats | None = None
 ) -> None:
-    """``into[at[i]] += values[of[i]]`` for each ``i`` in turn, in place; times ``weight[i]``."""
+    """Add in place: ``into[at[i]] += values[of[i]]`` for each ``i`` in turn, times
+    ``weight[i]``."""
     if coo_matmat_dense is None or not into.flags.c_contiguous:
         added = values[of]
         np.add.at(into, at, added if weight is None else (added.T * weight).T)
@@ -157,7 +158,7 @@ _shared_ones = np.ones(0)
 
 
 def _ones(n: int) -> Floats:
-    """One array of ones serves every block's matrix, which only reads it."""
+    """Read-only array of ones, shared by the matrices of all blocks."""
     global _shared_ones
     if len(_shared_ones) < n:
         _shared_ones = np.ones(max(n, CACHED))
@@ -168,7 +169,7 @@ def _ones(n: int) -> Floats:
 def weighted_votes(
     indptr: NDArray[np.integer], label: Codes, weight: Floats, n_classes: int
 ) -> Floats:
-    """``votes[task, class]``: the sum of the weights of the labels that name the class."""
+    """Sum of the weights of the labels that name each class, ``[task, class]``."""
     votes: Floats = csr_array((weight, label, indptr), shape=(len(indptr) - 1, n_classes)).toarray()
     return votes
 
@@ -176,7 +177,7 @@ def weighted_votes(
 def vote_shares(
     indptr: NDArray[np.integer], label: Codes, n_classes: int, weight: Floats | None = None
 ) -> Floats:
-    """The soft vote; a task without labels gives every class the same share."""
+    """Soft vote ``[task, class]``; uniform for a task without labels."""
     if weight is None:
         votes = weighted_votes(indptr, label, _ones(len(label)), n_classes)
         total = np.diff(indptr)[:, None]
@@ -187,7 +188,7 @@ def vote_shares(
 
 
 def task_sums(indptr: NDArray[np.integer], values: Floats) -> Floats:
-    """The sum of each task's values; zero for a task without labels."""
+    """Sum of each task's values; zero for a task without labels."""
     sums = np.zeros(len(indptr) - 1)
     labelled = np.diff(indptr) > 0
     if labelled.any():
@@ -195,15 +196,15 @@ def task_sums(indptr: NDArray[np.integer], values: Floats) -> Floats:
     return sums
 
 
-def belief_in_labels(indptr: NDArray[np.integer], label: Codes, posterior: Floats) -> Floats:
-    """For each label, the probability that it names the truth."""
+def probability_correct(indptr: NDArray[np.integer], label: Codes, posterior: Floats) -> Floats:
+    """Probability that each label names the truth."""
     start = np.arange(len(posterior)) * posterior.shape[1]
     return np.take(posterior, np.repeat(start, np.diff(indptr)) + label)
 
 
 def by_code(codes: Codes, n_codes: int, values: NDArray[Any]) -> csc_array:
-    """The values in the order of the codes (``data``), where each stood (``indices``) and where
-    each code's begin (``indptr``): a sort by counting, which is how SciPy turns rows to columns.
+    """Sort values by their codes: ``data``, with the former ``indices`` and the start of each code
+    in ``indptr``. It is a counting sort, which is how SciPy turns rows into columns.
 
     Examples:
         >>> sorted = by_code(np.array([1, 0, 1], dtype=np.int32), 2, np.array([5, 6, 7]))
@@ -219,7 +220,7 @@ def by_code(codes: Codes, n_codes: int, values: NDArray[Any]) -> csc_array:
 
 
 def equals_before(codes: Codes, n_codes: int) -> Codes:
-    """How many equal codes stand before each.
+    """Number of equal codes before each.
 
     Examples:
         >>> equals_before(np.array([1, 0, 1, 1], dtype=np.int32), 2)
@@ -233,22 +234,23 @@ def equals_before(codes: Codes, n_codes: int) -> Codes:
 
 
 def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
-    """Turn ``log p(truth, labels)`` into the posterior, in place, and the log of each row's sum."""
+    """Turn ``log p(truth, labels)`` into the posterior, in place, and return the log row sums
+    too."""
     log_sum = np.empty(len(log_joint))
-    for some in parts(log_joint):
+    for some in row_chunks(log_joint):
         log_sum[some] = _normalise(log_joint[some])
     return log_joint, log_sum
 
 
-def parts(values: NDArray[Any]) -> Iterator[slice]:
-    """Some rows at a time, so few that what is made of them on the way stays in a cache."""
+def row_chunks(values: NDArray[Any]) -> Iterator[slice]:
+    """Slices of rows, short enough that intermediate arrays stay in a cache."""
     some = max(1, CACHED // max(1, values[:1].size))
     for start in range(0, len(values), some):
         yield slice(start, start + some)
 
 
 def _normalise(log_joint: Floats) -> Floats:
-    """Column by column: NumPy is several times slower at reducing many short rows."""
+    """Normalise column by column: NumPy is several times slower at reducing many short rows."""
     highest = row_max(log_joint)
     log_joint -= highest[:, None]
     posterior = np.exp(log_joint, out=log_joint)
@@ -261,7 +263,7 @@ def _normalise(log_joint: Floats) -> Floats:
 
 
 def log_or(values: Floats, at_zero: float = LOG_ZERO, out: Floats | None = None) -> Floats:
-    """The logarithm, with ``at_zero`` for that of zero."""
+    """Logarithm of the values, with ``at_zero`` for that of zero."""
     with np.errstate(divide="ignore"):
         logs: Floats = np.log(values, out=out)
     if at_zero == LOG_ZERO:
@@ -271,16 +273,16 @@ def log_or(values: Floats, at_zero: float = LOG_ZERO, out: Floats | None = None)
 
 
 def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = None) -> Floats:
-    """The logarithm of each label's share of a worker's labels on tasks of one truth.
+    """Logarithm of each label's share of a worker's labels on tasks of one truth.
 
     `counts` is a table ``[worker * n_classes + label, truth]``, as the result is; `prior` holds
-    further counts ``[worker, truth, label]``. A truth that a worker never met has no share at all.
-    A few workers at a time, so that what is made on the way stays in a cache.
+    further counts ``[worker, truth, label]``. A truth that a worker never met has zero shares. It
+    goes by a few workers at a time, so that intermediate arrays stay in a cache.
     """
     n_classes = counts.shape[1]
     by_worker = counts.reshape(-1, n_classes, n_classes)
     log = buffers.empty(by_worker.shape)
-    for some in parts(by_worker):
+    for some in row_chunks(by_worker):
         known = by_worker[some] + smoothing
         if prior is not None:
             known += prior[some].transpose(0, 2, 1)
@@ -298,8 +300,8 @@ def by_truth(table: Floats, n_classes: int) -> Floats:
 
 
 def right_and_wrong(counts: Floats, n_classes: int) -> Floats:
-    """``[worker * n_classes + label, (right, wrong)]`` from what `Labels.count_right_and_wrong`
-    adds up to: counts of labels by their truth, or with many classes these very counts."""
+    """Counts ``[worker * n_classes + label, (right, wrong)]`` from the sum of
+    `Labels.count_right_and_wrong`: counts by truth, or with many classes these very counts."""
     if n_classes > FEW_CLASSES:
         return counts
     by_label = counts.reshape(-1, n_classes, n_classes)
@@ -308,13 +310,13 @@ def right_and_wrong(counts: Floats, n_classes: int) -> Floats:
 
 
 def weighted_log(weight: Floats | float, values: Floats) -> float:
-    """The sum of ``weight * log(values)``, without the values of zero: where a density is infinite
-    it is so at every step."""
+    """Sum of ``weight * log(values)`` without the values of zero, at which a density is infinite in
+    every step."""
     return float(np.sum(weight * log_or(values, 0.0)))
 
 
-def temper(belief: Floats, temperature: float) -> Floats:
-    """The belief ``[task, class]`` with its log-odds divided by the temperature.
+def temper(posterior: Floats, temperature: float) -> Floats:
+    """Posterior ``[task, class]`` with its log-odds divided by the temperature.
 
     Examples:
         >>> temper(np.array([[0.8, 0.2], [1.0, 0.0]]), 2).round(3)
@@ -322,8 +324,8 @@ def temper(belief: Floats, temperature: float) -> Floats:
                [1.   , 0.   ]])
     """
     if temperature == 1:
-        return belief
-    tempered: Floats = (belief / row_max(belief)[:, None]) ** (1 / temperature)
+        return posterior
+    tempered: Floats = (posterior / row_max(posterior)[:, None]) ** (1 / temperature)
     total = tempered[:, 0].copy()
     for column in tempered.T[1:]:
         total += column
@@ -332,7 +334,7 @@ def temper(belief: Floats, temperature: float) -> Floats:
 
 
 def entropy(shares: Floats) -> Floats:
-    """The entropy of each row, in nats.
+    """Entropy of each row, in nats.
 
     Examples:
         >>> entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(3) + 0
@@ -354,15 +356,15 @@ def row_max(values: Floats) -> Floats:
 
 
 def tied(scores: Floats) -> NDArray[np.bool_]:
-    """Which classes share the highest score of each task, but for rounding."""
+    """Whether each class has the highest score of its task, up to rounding."""
     best: NDArray[np.bool_] = scores >= row_max(scores)[:, None] * (1 - 1e-12)
     return best
 
 
 def choose(scores: Floats, ties: str, seed: int, task: int | Codes) -> Codes:
-    """The class of the highest score; ties fall to the first class, or at random when so asked.
+    """Class with the highest score; ties go to the first class, or are broken at random.
 
-    `task` are the codes of the tasks, or that of the first if they are in a row.
+    `task` are the codes of the tasks, or the code of the first of consecutive ones.
     """
     best = tied(scores)
     chosen: Codes = best.argmax(axis=1).astype(np.int32)
@@ -375,7 +377,8 @@ def choose(scores: Floats, ties: str, seed: int, task: int | Codes) -> Codes:
 
 
 def harden(posterior: Floats, ties: str, seed: int, task: int | Codes) -> Floats:
-    """All belief on the likeliest class; with ``ties="shared"`` evenly on those that are tied."""
+    """Posterior with all probability on the most probable class; with ``ties="shared"`` evenly on
+    the tied ones."""
     if ties == "shared":
         best: Floats = tied(posterior).astype(np.float64)
         best /= best.sum(axis=1, keepdims=True)
@@ -386,8 +389,9 @@ def harden(posterior: Floats, ties: str, seed: int, task: int | Codes) -> Floats
 
 
 def hashed_uniform(code: NDArray[np.integer], width: int, seed: int) -> Floats:
-    """Uniform numbers ``[code, width]`` that depend on the seed, the code and the column only, so
-    that a tie falls the same way in whatever block its task is swept (the mixer of SplitMix64)."""
+    """Uniform random numbers ``[code, width]``, hashed from the seed, the code and the column only,
+    so that a tie is broken the same way in whatever block its task is swept (the mixer of
+    SplitMix64)."""
     number = np.arange(1, width + 1, dtype=np.uint64)
     bits: NDArray[np.uint64] = code.astype(np.uint64)[:, None] * np.uint64(width) + number
     stream = np.uint64(int(seed) * 0xD1342543DE82EF95 % 2**64)

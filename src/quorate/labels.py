@@ -1,4 +1,4 @@
-"""Labels: who said what of which task, as codes in task order. Codebook: names for the codes."""
+"""Labels: the votes as codes, in task order. Codebook: the names of the codes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from quorate.kernels import Codes, Floats, Incidence, Rows, TallIncidence
 if TYPE_CHECKING:
     import polars as pl
 
-# Tasks and labels of a block: so few that its posterior stays in a cache, so many that threads
-# seldom wait for each other between one call and the next; fewer where there would be few blocks.
+# Tasks and labels of a block: few enough that its posterior stays in a cache, and enough that
+# threads seldom wait for each other; fewer where there would be few blocks.
 BLOCK_SIZE, LEAST_BLOCK, FEW_BLOCKS = 600_000, 150_000, 16
 LARGEST_CODE = np.iinfo(np.int32).max
 
@@ -31,8 +31,8 @@ class Labels:
 
     A slice of whole tasks is again a ``Labels``. A worker may label a task more than once: repeats
     count. ``gold[t]`` is the known answer of a task, or -1. ``features[t, f]``, a sparse matrix, is
-    1 where a task has a feature. ``weight[i]`` is what a label counts, where not all count 1: a
-    label of weight 2 is worth the same label twice.
+    1 where a task has a feature. ``weight[i]`` is the weight of a label, where not all have 1: a
+    label of weight 2 counts as the same label twice.
 
     Examples:
         >>> labels = Labels.from_codes(task=[1, 0, 1], worker=[0, 0, 1], label=[1, 0, 1])
@@ -73,7 +73,7 @@ class Labels:
         features: csr_array | None = None,
         weight: Floats | list[float] | None = None,
     ) -> Labels:
-        """From parallel arrays of codes in any order; labels of a task keep their order."""
+        """Labels from parallel arrays of codes in any order; labels of a task keep their order."""
         of, by, said = (np.asarray(a, dtype=np.int32) for a in (task, worker, label))
         n_tasks = _size(of, n_tasks)
         weight = None if weight is None else np.asarray(weight, dtype=np.float64)
@@ -137,8 +137,8 @@ class Labels:
         )
 
     def cuts(self, size: int | None = None) -> list[int]:
-        """Where tasks are cut into runs of about ``size`` tasks and labels. That depends on these
-        alone, so that sums over blocks are the same on any number of threads."""
+        """Boundaries of runs of about ``size`` tasks and labels. They depend on the labels alone,
+        so that sums over blocks are the same on any number of threads."""
         cost = self.indptr + np.arange(self.n_tasks + 1)
         size = size or block_size(int(cost[-1]))
         cuts = np.searchsorted(cost, np.arange(size, int(cost[-1]), size))
@@ -151,13 +151,13 @@ class Labels:
             yield self[start:stop]
 
     def without_repeats(self) -> Labels:
-        """Only the first label of each worker on each task."""
+        """The labels without a worker's repeated labels of a task: only the first is kept."""
         kept = np.ones(self.n_labels, dtype=bool)
         kept[self.repeats()] = False
         return self.only(kept)
 
     def only(self, kept: NDArray[np.bool_], **changes: Any) -> Labels:
-        """Some of the labels, of the same tasks, workers and classes.
+        """The kept labels, of the same tasks, workers and classes.
 
         Examples:
             >>> labels = Labels.from_codes(task=[0, 0, 1], worker=[0, 1, 0], label=[1, 0, 1])
@@ -171,7 +171,7 @@ class Labels:
         return replace(self, indptr=indptr, **{**of_each, **changes})
 
     def only_tasks(self, kept: NDArray[np.bool_]) -> Labels:
-        """Some of the tasks, numbered anew, without features."""
+        """The kept tasks, renumbered, without features."""
         labels = self.only(np.repeat(kept, self.n_said), features=None)
         return replace(
             labels,
@@ -181,14 +181,14 @@ class Labels:
         )
 
     def parts(self, n_parts: int, seed: int) -> NDArray[np.int8]:
-        """A random part for each label, which depends on the seed, the task and the worker only: a
+        """A random part for each label, hashed from the seed, the task and the worker only: a
         worker's repeated answers to a task are in the same part."""
         task = self.first_task + np.repeat(np.arange(self.n_tasks), self.n_said)
         random = kernels.hashed_uniform(task * self.n_workers + self.worker, 1, seed)[:, 0]
         return (random * n_parts).astype(np.int8)
 
     def repeats(self) -> NDArray[np.integer]:
-        """Which labels a worker gave to a task that the same worker had labelled before."""
+        """Indices of the labels of a task that the same worker had labelled before."""
         place = np.arange(self.n_labels, dtype=self.indptr.dtype)
         shape = (self.n_tasks, self.n_workers)
         by_worker = csr_array((place, self.worker, self.indptr), shape=shape).tocsc()
@@ -199,11 +199,11 @@ class Labels:
         return repeats
 
     def with_workers(self, code: Codes, n_workers: int) -> Labels:
-        """The same labels, each worker under another code."""
+        """The same labels with other codes of the workers."""
         return replace(self, worker=code[self.worker], n_workers=n_workers)
 
     def with_classes(self, code: Codes, n_classes: int) -> Labels:
-        """The same labels, each class under another code."""
+        """The same labels with other codes of the classes."""
         gold = self.gold
         if gold is not None:
             gold = np.where(gold >= 0, code[gold], np.int32(-1))
@@ -221,41 +221,42 @@ class Labels:
 
     @cached_property
     def thresholds(self) -> tuple[Labels, ...]:
-        """The question of each threshold between ordered classes; kept, for every sweep."""
+        """Binary labels of each threshold between ordered classes; cached, for every sweep."""
         return tuple(self.above(threshold) for threshold in range(self.n_classes - 1))
 
     @property
     def n_said(self) -> NDArray[np.integer]:
-        """How many labels each task has."""
+        """Number of labels of each task."""
         return np.diff(self.indptr)
 
     @cached_property
-    def heard(self) -> NDArray[np.bool_]:
-        """The tasks that have labels or a known answer: only from them is there to learn."""
-        heard: NDArray[np.bool_] = np.diff(self.indptr) > 0
-        return heard if self.gold is None else heard | (self.gold >= 0)
+    def has_evidence(self) -> NDArray[np.bool_]:
+        """Whether each task has labels or a gold answer: only such tasks are learned from."""
+        labelled: NDArray[np.bool_] = np.diff(self.indptr) > 0
+        return labelled if self.gold is None else labelled | (self.gold >= 0)
 
     def class_sums(self, posterior: Floats) -> Floats:
-        """The sum of the posterior over the tasks that were heard."""
-        return kernels.column_sums(posterior if self.heard.all() else posterior[self.heard])
+        """Sum of the posterior over the tasks with labels or a gold answer."""
+        return kernels.column_sums(
+            posterior if self.has_evidence.all() else posterior[self.has_evidence]
+        )
 
     @cached_property
     def pairs(self) -> Incidence | TallIncidence:
-        """Tasks by (worker, label): row ``worker * n_classes + label`` of a confusion table."""
+        """Incidence of tasks by (worker, label): row ``worker * n_classes + label`` of a table."""
         pair = self.worker * np.int32(self.n_classes) + self.label
         return kernels.incidence(self.indptr, pair, self.n_workers * self.n_classes, self.weight)
 
     @cached_property
     def crowd(self) -> Incidence | TallIncidence:
-        """Labels by worker, so that what is said of labels adds up to what is said of workers;
-        without weights."""
+        """Incidence of labels by worker, without weights: values of labels add up to workers'."""
         return kernels.incidence(
             np.arange(self.n_labels + 1, dtype=np.int32), self.worker, self.n_workers
         )
 
     @cached_property
     def traits(self) -> Incidence | TallIncidence | None:
-        """Tasks by the features they have."""
+        """Incidence of tasks by their features."""
         if self.features is None:
             return None
         present = self.features.indices.astype(np.int32, copy=False)
@@ -263,7 +264,7 @@ class Labels:
 
     @cached_property
     def said(self) -> Incidence | TallIncidence:
-        """Labels by (worker, label), in the rows of ``pairs``."""
+        """Incidence of labels by (worker, label), with the rows of ``pairs``."""
         pair = self.worker * np.int32(self.n_classes) + self.label
         return kernels.incidence(
             np.arange(self.n_labels + 1, dtype=np.int32),
@@ -273,21 +274,21 @@ class Labels:
         )
 
     def vote_shares(self) -> Floats:
-        """The soft vote ``[task, class]``, with gold answers in their place."""
+        """The soft vote ``[task, class]``, with gold answers put in."""
         return self.with_known(
             kernels.vote_shares(self.indptr, self.label, self.n_classes, self.weight)
         )
 
     def with_known(self, posterior: Floats) -> Floats:
-        """The posterior ``[task, class]``, which is changed, with known answers in their place."""
+        """The posterior ``[task, class]``, changed in place, with gold answers put in."""
         if self.gold is not None:
             known = self.gold >= 0
             posterior[known] = np.eye(self.n_classes)[self.gold[known]]
         return posterior
 
     def clamped(self, log_joint: Floats) -> Floats:
-        """``log p(truth, labels)``, which is changed: all but the known answers are ruled out of
-        the tasks that have one."""
+        """``log p(truth, labels)``, changed in place: on tasks with a gold answer every other class
+        is ruled out."""
         if self.gold is not None:
             known = np.flatnonzero(self.gold >= 0)
             kept = log_joint[known, self.gold[known]]
@@ -296,17 +297,16 @@ class Labels:
         return log_joint
 
     def weighted_votes(self, weight: Floats) -> Floats:
-        """Votes per task and class, each worker's counting ``weight[worker]``."""
-        each = self.weighed(weight[self.worker])
+        """Votes per task and class, weighted by ``weight[worker]``."""
+        each = self.weighted(weight[self.worker])
         return kernels.weighted_votes(self.indptr, self.label, each, self.n_classes)
 
     def task_sums(self, weight: Floats) -> Floats:
-        """The sum of ``weight[worker]`` over each task's labels."""
-        return kernels.task_sums(self.indptr, self.weighed(weight[self.worker]))
+        """Sum of ``weight[worker]`` over each task's labels."""
+        return kernels.task_sums(self.indptr, self.weighted(weight[self.worker]))
 
     def counts(self, posterior: Floats) -> Floats:
-        """``[worker * n_classes + label, truth]``: how often which worker is expected to have said
-        what of which truth."""
+        """Expected counts ``[worker * n_classes + label, truth]``."""
         counts = np.zeros((self.n_workers * self.n_classes, self.n_classes))
         for block in self.blocks():
             start = block.first_task - self.first_task
@@ -314,19 +314,19 @@ class Labels:
         return counts
 
     def agreement(self, posterior: Floats) -> Floats | Rows:
-        """For each worker the expected number of right and of wrong labels, whatever they weigh."""
-        belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
-        return self.crowd.scatter(np.stack([belief, 1 - belief], axis=1))
+        """Expected number of right and of wrong labels of each worker, without weights."""
+        correct = kernels.probability_correct(self.indptr, self.label, posterior)
+        return self.crowd.scatter(np.stack([correct, 1 - correct], axis=1))
 
-    def weighed_agreement(self, posterior: Floats) -> Floats | Rows:
-        """For each worker the expected weight of right and of wrong labels."""
-        belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
-        right, wrong = self.weighed(belief), self.weighed(1 - belief)
+    def weighted_agreement(self, posterior: Floats) -> Floats | Rows:
+        """Expected weight of right and of wrong labels of each worker."""
+        correct = kernels.probability_correct(self.indptr, self.label, posterior)
+        right, wrong = self.weighted(correct), self.weighted(1 - correct)
         return self.crowd.scatter(np.stack([right, wrong], axis=1))
 
     def sum_right_and_wrong(self, table: Floats) -> Floats:
-        """``[task, class]``: the sum over a task's labels of their row of a table ``[worker *
-        n_classes + label, (wrong, right)]``, from the right column where they name the class."""
+        """Sums ``[task, class]`` over a task's labels of their rows of a table ``[worker *
+        n_classes + label, (wrong, right)]``: the right column where a label names the class."""
         if self.n_classes <= kernels.FEW_CLASSES:
             return self.pairs.gather(kernels.by_truth(table, self.n_classes))
         wrong, right = self.said.gather(table).T
@@ -335,25 +335,27 @@ class Labels:
         return sums
 
     def count_right_and_wrong(self, posterior: Floats) -> Floats | Rows:
-        """How often each (worker, label) is right and wrong, or with few classes, where that takes
-        less time, of which truth; `kernels.right_and_wrong` of a sum gives the former."""
+        """Expected counts of right and wrong labels of each (worker, label).
+
+        With few classes, where that is faster, counts by truth; `kernels.right_and_wrong` turns
+        their sum into the former."""
         if self.n_classes <= kernels.FEW_CLASSES:
             return self.pairs.scatter(posterior)
-        belief = kernels.belief_in_labels(self.indptr, self.label, posterior)
-        return self.said.scatter(np.stack([belief, 1 - belief], axis=1))
+        correct = kernels.probability_correct(self.indptr, self.label, posterior)
+        return self.said.scatter(np.stack([correct, 1 - correct], axis=1))
 
-    def weighed(self, values: Floats) -> Floats:
+    def weighted(self, values: Floats) -> Floats:
         """Values of the labels, times the labels' weights."""
         return values if self.weight is None else values * self.weight
 
 
 def block_size(cost: int) -> int:
-    """Tasks and labels of a block, of so many in all."""
+    """Number of tasks and labels of a block, for `cost` tasks and labels in all."""
     return min(BLOCK_SIZE, max(LEAST_BLOCK, cost // FEW_BLOCKS))
 
 
 def joined(parts: Sequence[Labels]) -> Labels:
-    """The tasks of several labels of the same workers and classes, one after the other.
+    """Concatenate the tasks of several `Labels` with the same workers and classes.
 
     Examples:
         >>> some = Labels.from_codes(task=[0, 0, 1], worker=[0, 1, 0], label=[1, 0, 1])
@@ -401,7 +403,7 @@ class Codebook:
 
     @classmethod
     def numbered(cls, labels: Labels) -> Codebook:
-        """Codes as their own names."""
+        """Codebook in which codes are their own names."""
         import polars as pl
 
         return cls(

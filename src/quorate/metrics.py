@@ -1,4 +1,4 @@
-"""How far answers are from the truth, how far voters agree, and how sure that is."""
+"""Error, calibration and agreement, with their intervals."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from quorate import kernels
 from quorate.kernels import Floats
 
-# A bootstrap draws about so many numbers in all, and so many at a time.
+# Random numbers of a bootstrap, in all and at a time.
 MOST_DRAWS, DRAWS_AT_ONCE = 20_000_000, 2_000_000
 
 
 def error(posterior: Floats, truth: NDArray[np.integer]) -> float:
-    """The expected share of wrong answers over tasks whose truth is known (not -1), when ties for
-    the highest belief are broken evenly.
+    """Expected share of wrong answers over tasks whose truth is known (not -1), with ties for the
+    highest probability broken evenly.
 
     Examples:
         >>> error(np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([0, 0]))
@@ -27,8 +27,8 @@ def error(posterior: Floats, truth: NDArray[np.integer]) -> float:
 
 
 def right_shares(posterior: Floats, truth: NDArray[np.integer]) -> Floats:
-    """For each task the chance that the answer is right when ties for the highest belief are
-    broken evenly; a truth beyond the classes is never found.
+    """Probability that the answer to each task is right, with ties for the highest probability
+    broken evenly; zero for a truth that is none of the classes.
 
     Examples:
         >>> right_shares(np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([2, 0]))
@@ -43,12 +43,12 @@ def right_shares(posterior: Floats, truth: NDArray[np.integer]) -> Floats:
 def reliability(
     posterior: Floats, truth: NDArray[np.integer], bins: int = 10
 ) -> list[dict[str, float]]:
-    """How often answers are right by how sure they are: for each range of confidence that has any,
-    its bounds, the number of tasks, their mean confidence and the share of right answers.
+    """Reliability diagram: for each bin of confidence that has tasks its bounds, the number of
+    tasks, their mean confidence and the share of right answers.
 
     Examples:
-        >>> belief = np.array([[0.9, 0.1], [0.1, 0.9], [0.6, 0.4]])
-        >>> [(row["tasks"], row["right"]) for row in reliability(belief, np.array([0, 0, 0]))]
+        >>> posterior = np.array([[0.9, 0.1], [0.1, 0.9], [0.6, 0.4]])
+        >>> [(row["tasks"], row["right"]) for row in reliability(posterior, np.array([0, 0, 0]))]
         [(1, 1.0), (2, 0.5)]
     """
     known = np.flatnonzero(truth >= 0)
@@ -68,8 +68,8 @@ def reliability(
 
 
 def calibration_error(posterior: Floats, truth: NDArray[np.integer], bins: int = 10) -> float:
-    """The expected calibration error: how far confidence is from the share of right answers, on
-    average over tasks, in ranges of confidence of the same width.
+    """Expected calibration error: the difference of confidence and share of right answers, averaged
+    over tasks, in bins of confidence of equal width.
 
     Examples:
         >>> calibration_error(np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([0, 0]))
@@ -83,7 +83,7 @@ def calibration_error(posterior: Floats, truth: NDArray[np.integer], bins: int =
 def wilson_interval(
     successes: Floats, trials: Floats, z: float = 1.959964
 ) -> tuple[Floats, Floats]:
-    """Wilson's 95 % interval for a share; all of [0, 1] where nothing was tried.
+    """Wilson's 95 % interval for a share; all of [0, 1] without trials.
 
     Examples:
         >>> low, high = wilson_interval(np.array([8.0]), np.array([10.0]))
@@ -98,7 +98,7 @@ def wilson_interval(
 
 
 def mean_interval(values: Floats, seed: int = 0, draws: int = 2000) -> tuple[float, float]:
-    """The 95 % bootstrap interval of a mean of values of which many are the same.
+    """Bootstrap 95 % interval of a mean of values of which many are equal.
 
     Examples:
         >>> low, high = mean_interval(np.repeat([0.0, 1.0], [30, 70]))
@@ -112,9 +112,10 @@ def mean_interval(values: Floats, seed: int = 0, draws: int = 2000) -> tuple[flo
 
 
 def resamples(count: NDArray[np.integer], seed: int, draws: int) -> Iterator[Floats]:
-    """Runs of ``[draw, kind]``: how often each kind of task comes up when as many tasks as there
-    are get drawn with replacement; to draw tasks that are alike as one kind changes nothing. With
-    very many kinds there are fewer draws."""
+    """Yield bootstrap counts ``[draw, kind]`` of each kind of task, some draws at a time.
+
+    Equal tasks are drawn as one kind, which changes nothing. With very many kinds there are fewer
+    draws."""
     draws = min(draws, max(100, MOST_DRAWS // len(count)))
     at_once = max(1, DRAWS_AT_ONCE // len(count))
     random = np.random.default_rng(seed)
@@ -127,8 +128,8 @@ def resamples(count: NDArray[np.integer], seed: int, draws: int) -> Iterator[Flo
 def krippendorff_alpha(
     votes: NDArray[np.integer], count: NDArray[np.number] | None = None
 ) -> float | None:
-    """Krippendorff's alpha for nominal labels: 1 when voters agree, 0 when as if by chance, None
-    when no task has two votes or all votes are the same.
+    """Krippendorff's alpha for nominal labels: 1 for full agreement, 0 for chance, None when no
+    task has two votes or all votes are the same.
 
     ``votes[kind, class]`` are the votes of a task, ``count[kind]`` how many such tasks there are.
 
@@ -144,7 +145,7 @@ def krippendorff_alpha(
 def alpha_interval(
     votes: NDArray[np.integer], count: NDArray[np.integer], seed: int = 0, draws: int = 1000
 ) -> tuple[float, float] | None:
-    """The 95 % bootstrap interval of `krippendorff_alpha` over tasks."""
+    """Bootstrap 95 % interval of `krippendorff_alpha` over tasks."""
     alphas = [
         _alpha(float(apart), classes)
         for weight in resamples(count, seed, draws)
@@ -158,7 +159,7 @@ def alpha_interval(
 
 
 def _disagreement(votes: NDArray[np.integer], weight: NDArray[np.number]) -> tuple[Floats, Floats]:
-    """The off-diagonal sum of the coincidence matrix, and its class totals."""
+    """Off-diagonal sum of the coincidence matrix, and its class totals."""
     total = votes.sum(axis=1)
     pairable = total > 1
     votes, total, weight = votes[pairable], total[pairable], weight[..., pairable]
@@ -197,8 +198,8 @@ def fleiss_kappa(
 
 
 def discoveries(p: Floats, tests: int, false_share: float = 0.05) -> NDArray[np.bool_]:
-    """Which of the (smallest) p-values of so many tests stand when the expected share of false
-    discoveries is held down (Benjamini and Hochberg, 1995).
+    """Whether each of the smallest p-values of a number of `tests` is significant, with the false
+    discovery rate controlled (Benjamini and Hochberg, 1995).
 
     Examples:
         >>> discoveries(np.array([0.001, 0.04, 0.03]), tests=10)

@@ -36,7 +36,7 @@ from quorate.labels import BLOCK_SIZE, FEW_BLOCKS, LEAST_BLOCK, Labels
 from quorate.options import Option, Options, options_of
 
 if TYPE_CHECKING:
-    from quorate.aggregation import Arguments
+    from quorate.aggregation import AggregateArguments
     from quorate.result import Result
 
 Ties = Literal["first", "random", "shared"]
@@ -186,13 +186,13 @@ class Model(Phase[P, L, S], Options):
 
     # As users of other libraries type it.
 
-    def fit(self, votes: Any, **how: Unpack[Arguments]) -> Result:
+    def fit(self, votes: Any, **how: Unpack[AggregateArguments]) -> Result:
         """The result of this model on votes: `quorate.aggregate` with this model as its method."""
         from quorate.aggregation import aggregate
 
         return aggregate(votes, self, **how)
 
-    def fit_predict(self, votes: Any, **how: Unpack[Arguments]) -> Any:
+    def fit_predict(self, votes: Any, **how: Unpack[AggregateArguments]) -> Any:
         """The table of labels that `fit` gives."""
         return self.fit(votes, **how).labels
 

@@ -1,4 +1,4 @@
-"""The result where tasks have several right answers: one of each option, and what they make up."""
+"""The result where tasks have several right answers: a result for each option, and their union."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from quorate.votes import Votes
 
 @dataclass(frozen=True, eq=False)
 class OptionAnswers(Answers):
-    """``posterior[task, option]`` is the probability that an option is right, ``codes[task,
-    option]`` whether it is taken to be."""
+    """Answers of all options: ``posterior[task, option]`` is the probability that an option is
+    right, ``codes[task, option]`` whether it is taken to be."""
 
     options: Sequence[Answers]
 
@@ -47,12 +47,12 @@ def _together(parts: Sequence[Part]) -> Part:
 
 
 def _confidence(part: Part) -> Floats:
-    """For each task and option the probability of the answer, yes or no."""
+    """Probability of the answer, yes or no, for each task and option."""
     return np.where(part.codes, part.posterior, 1 - part.posterior)
 
 
 def _overview(tasks: Answers, n_options: int) -> Overview:
-    """Of the options that are right; a task is nearly tied if one of its options is."""
+    """Overview of the right options; a task is nearly tied if one of its options is."""
     total = Overview(0, np.zeros(n_options), 0.0, 0)
     for part in tasks.parts():
         near = (np.abs(2 * part.posterior - 1) < NEAR_TIE).any(axis=1)
@@ -67,12 +67,12 @@ def _overview(tasks: Answers, n_options: int) -> Overview:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Multilabel(Result):
-    """What a fit gives when tasks have several right answers.
+    """Result of a fit where tasks have several right answers.
 
     ``results[option]`` is the whole result for an option, with its workers and their confusion
     matrices, whose classes are False and True. ``posterior[task, option]`` is the probability that
     an option is right, and ``answers[task, option]`` whether it is taken to be. `expected_error` is
-    of the answers, yes or no, of all tasks and options.
+    that of the answers, yes or no, of all tasks and options.
     """
 
     results: Mapping[Any, Result]
@@ -83,7 +83,8 @@ class Multilabel(Result):
     def of(
         cls, results: Mapping[Any, Result], votes: Votes, named: int, separator: str | None
     ) -> Multilabel:
-        """The results of the options of these votes, in which so many options were `named`."""
+        """Combine the results of all options; `named` is the number of options named in the
+        votes."""
         every = list(results.values())
         tasks = OptionAnswers([result.tasks for result in every])
         notes = [note for result in every for note in result.notes]
@@ -110,7 +111,7 @@ class Multilabel(Result):
 
     @property
     def confidence(self) -> Floats:
-        """For each task and option the probability of the answer, yes or no."""
+        """Probability of the answer, yes or no, for each task and option."""
         return _confidence(self.tasks.whole)
 
     @property
@@ -123,18 +124,18 @@ class Multilabel(Result):
 
     @property
     def iterations(self) -> int:
-        """Those of the option that took most."""
+        """Number of iterations of the option that took most."""
         return max(result.iterations for result in self.results.values())
 
     @property
     def log_likelihood(self) -> float | None:
-        """The sum over the options; None for a method that has none."""
+        """Sum of the log-likelihoods of the options; None for a method that has none."""
         values = [result.log_likelihood for result in self.results.values()]
         return None if None in values else float(sum(v for v in values if v is not None))
 
     @property
     def objective(self) -> list[float]:
-        """The sum over the options of what was reached."""
+        """Sum of the options' final objectives, as a list of one."""
         return [sum(result.objective[-1] for result in self.results.values())]
 
     @property
@@ -188,24 +189,24 @@ class Multilabel(Result):
     # What each option's result does by itself.
 
     def predict(self, *_: Any, **__: Any) -> Any:
-        """Each option has a result of its own, which predicts."""
+        """Refuse: use ``results[option].predict``."""
         raise UsageError("Each option has a result of its own: use results[option].predict.")
 
     def explain(self, *_: Any, **__: Any) -> Any:
-        """Each option has a result of its own, which explains."""
+        """Refuse: use ``results[option].explain``."""
         raise UsageError("Each option has a result of its own: use results[option].explain.")
 
     def save(self, path: str | Path) -> None:
-        """Each option has a result of its own, which can be saved."""
+        """Refuse: use ``results[option].save``."""
         raise UsageError("Each option has a result of its own: use results[option].save.")
 
     def write(self, file: BinaryIO) -> None:
-        """As `save`."""
+        """Refuse, as `save` does."""
         self.save("")
 
 
 def _joined(chosen: NDArray[Any], options: pl.Series, separator: str) -> pl.Series:
-    """The names of each task's options, with a separator between them."""
+    """Names of each task's options, joined by the separator."""
     task, option = np.nonzero(chosen)
     rows = pl.DataFrame({"task": task, "label": options.gather(option)})
     joined = rows.group_by("task").agg(pl.col("label").cast(pl.String).str.join(separator))

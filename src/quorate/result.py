@@ -1,4 +1,4 @@
-"""What a fit gives, by name: labels, workers, how sure; to keep, and to use again."""
+"""The result of a fit, by name: labels, workers and confidences; to save, and to predict with."""
 
 from __future__ import annotations
 
@@ -74,18 +74,17 @@ class Result(Fit):
 
     @property
     def labels(self) -> Any:
-        """A table of task, label, confidence and what else the model has to say of a task."""
+        """A table of task, label, confidence and the model's other columns for tasks."""
         return self.kind.give(self._by_task(self._label_frame))
 
     @property
     def workers(self) -> Any:
-        """A table of worker, labels, agreement (the share of them that agrees with the answers),
-        accuracy with its 95 % interval (low, high), and what else is known of each worker: its
-        kind, its group.
+        """A table of worker, labels, agreement (the share of labels that agree with the answers),
+        accuracy with its 95 % interval (low, high), and the worker's kind and group where known.
 
         Accuracy and interval come from one model, whatever the method: each worker is judged by
-        what the others say, and drawn to the crowd where there is little to go by. With more than
-        two million votes accuracy is the agreement, and the interval Wilson's."""
+        what the others say, and shrunk to the crowd where there is little data. With more than two
+        million votes accuracy is the agreement, and the interval Wilson's."""
         return self.kind.give(self.workers_frame)
 
     @property
@@ -97,7 +96,7 @@ class Result(Fit):
     def confusion_table(self) -> Any:
         """Confusion matrices as a table of worker, truth, label, probability and its 95 % interval
         (low, high). Probability and interval come from one model, Dawid-Skene with rows that are
-        drawn to the crowd's; the method's own matrices are in `confusion`."""
+        shrunk to the crowd's; the method's own matrices are in `confusion`."""
         if self.confusion is None:
             raise UsageError(f"{self.method or 'This model'} has no confusion matrices.")
         mean, low, high = self.confusion_intervals
@@ -110,26 +109,26 @@ class Result(Fit):
 
     @property
     def per_task(self) -> Mapping[str, Floats]:
-        """What else the model has to say of each task, such as its difficulty, by name."""
+        """Other values of the model for each task, such as its difficulty, by name."""
         return self.tasks.whole.per_task
 
     @property
     def n_labels(self) -> int:
         return int(self.tally.sum().round())
 
-    # How sure.
+    # Confidence.
 
     @property
     def expected_error(self) -> ExpectedError:
-        """How many answers are likely to be wrong, with a 90 % interval, by the confidences and by
-        how far such a method's were off on public sets. An error that the whole crowd shares does
-        not show in its votes, and is not in here."""
+        """Expected share of wrong answers, with a 90 % interval, from the confidences and from the
+        method's calibration on public data sets. An error that the whole crowd shares does not
+        show in its votes, and is not included."""
         return ExpectedError.of(self.overview, self.model.calibration)
 
     @cached_property
     def spread(self) -> Spread | None:
-        """What the workers' intervals are made of, found when it is first asked for; None for too
-        many votes, or for a result that was saved without."""
+        """Accuracies of the workers with their intervals, computed when first asked for; None with
+        too many votes, or for a result that was saved without."""
         if self.saved_spread is not None or self.votes is None:
             return self.saved_spread
         if self.tally.sum() > MOST_VOTES:
@@ -138,8 +137,8 @@ class Result(Fit):
 
     @cached_property
     def confusion_intervals(self) -> Intervals:
-        """Of each entry of the confusion matrices; found when it is first asked for. Where that
-        would take too long, Wilson's, which take the answers as given."""
+        """Intervals of the confusion matrix entries, computed when first asked for. Where that
+        would take too long they are Wilson's, which take the answers as given."""
         if self.saved_intervals is not None:
             return self.saved_intervals
         n_workers, n_classes = len(self.codebook.workers), len(self.codebook.classes)
@@ -155,7 +154,7 @@ class Result(Fit):
 
     @property
     def mixture(self) -> dict[str, Any] | None:
-        """Of a model that mixes others: their weights, why, and on how many tasks they differ."""
+        """Mixture weights of a model that mixes others, why, and on how many tasks these differ."""
         return self.model.mixture(self.stats, self.params)
 
     def __repr__(self) -> str:
@@ -186,7 +185,7 @@ class Result(Fit):
         )
 
     def by_worker(self, values: Floats, name: str) -> pl.DataFrame:
-        """An array ``[worker, truth, label]`` as a table, by names."""
+        """An array ``[worker, truth, label]`` as a table with names."""
         worker, truth, label = (i.ravel() for i in np.indices(values.shape))
         classes = self.codebook.classes
         return pl.DataFrame(
@@ -199,8 +198,8 @@ class Result(Fit):
         )
 
     def _by_task(self, make: Any) -> Frame:
-        """The table that is made of names and a part of the answers; a query of the parts where
-        they are in files."""
+        """The table that `make` makes of names and answers; a lazy query where they are in
+        files."""
         if not self.tasks.in_files:
             frame: pl.DataFrame = make(self.codebook.tasks, self.tasks.whole)
             return frame
@@ -226,7 +225,7 @@ class Result(Fit):
 
     @property
     def _task_names(self) -> Sequence[pl.Series]:
-        """The names of the tasks, in the parts of the answers."""
+        """Names of the tasks, in the same parts as the answers."""
         return [self.codebook.tasks] if self.votes is None else self.votes.blocks.segments()
 
     def _label_frame(self, tasks: pl.Series, part: Part) -> pl.DataFrame:
@@ -243,17 +242,17 @@ class Result(Fit):
             columns[f"{name}_" if name in columns else name] = pl.Series(probability)
         return pl.DataFrame(columns)
 
-    # What was learned, used again.
+    # Prediction and explanation.
 
     def predict(
         self, votes: Any = None, *, features: Any = None, **reading: Unpack[Reading]
     ) -> Any:
-        """Labels for new tasks from what was learned, as a table of task, label and confidence.
+        """Predict labels of new tasks, as a table of task, label and confidence.
 
-        A worker who was not there before counts as the crowd's average; a label that was not there
-        is an error. `features` are those of the new tasks, for a model that has learned from some,
-        and tell of tasks that nobody labelled; a feature that was not there tells nothing. The
-        options are those of reading votes, such as `task_column`.
+        A new worker counts as the crowd's average; a new label is an error. `features` are those of
+        the new tasks, for a model that has learned from features, and also classify tasks that
+        nobody labelled; a new feature is ignored. The options are those of reading votes, such as
+        `task_column`.
         """
         if votes is None:
             if features is None:
@@ -265,7 +264,7 @@ class Result(Fit):
             new = self._with_features(new, features, reading)
         labels = self._with_known_workers(new)
         params = self.model.newcomer(self.stats, self.params)
-        posterior = np.concatenate([self._believe(block, params) for block in labels.blocks()])
+        posterior = np.concatenate([self._posterior_of(block, params) for block in labels.blocks()])
         part = Part(posterior, self._choose(posterior, 0), {})
         return new.kind.give(answer_table(new.codebook.tasks, self.codebook.classes, part))
 
@@ -277,8 +276,8 @@ class Result(Fit):
         confidence: float = 0.95,
         **reading: Unpack[Reading],
     ) -> Explanation:
-        """Why a task has its label: what each vote and the classes' shares add to it, which single
-        vote would change it, and how many more would make it as sure as `confidence`.
+        """Explain why a task has its label: what each vote and the prior add to it, which single
+        vote would change it, and how many more votes would raise it to the `confidence`.
 
         A result that was loaded does not have its votes: give them, or any others, with the options
         of reading votes. The task is then explained by those alone, as `predict` would label it.
@@ -297,14 +296,14 @@ class Result(Fit):
             params,
             self.codebook,
             self.workers_frame,
-            lambda labels: self._believe(labels, params),
+            lambda labels: self._posterior_of(labels, params),
             self.method,
             self.kind,
         )
         return explain(case, context, confidence)
 
     def _own_case(self, task: Any) -> Case:
-        """A task of the result, with its votes and what is known of it."""
+        """The case of a task of this result, with its votes and its posterior."""
         if self.votes is None:
             raise UsageError("A result that was loaded does not have its votes: give them.")
         segment, at, name = _place(task, self._task_names)
@@ -316,18 +315,18 @@ class Result(Fit):
         return Case(name, votes, part.posterior[at], int(part.codes[at]), of_task)
 
     def _case_of(self, task: Any, votes: Any, reading: Reading) -> Case:
-        """A task of other votes, of which only these are known."""
+        """The case of a task of other votes."""
         new = read_votes(votes, classes=self.codebook.classes, **reading)
         _, at, name = _place(task, [new.codebook.tasks])
         labels = replace(self._with_known_workers(new)[at : at + 1], first_task=0)
-        belief = self._believe(labels, self.model.newcomer(self.stats, self.params))
-        return Case(name, labels, belief[0], int(self._choose(belief, at)[0]), {})
+        posterior = self._posterior_of(labels, self.model.newcomer(self.stats, self.params))
+        return Case(name, labels, posterior[0], int(self._choose(posterior, at)[0]), {})
 
     def _choose(self, posterior: Floats, first_task: int) -> Codes:
         return kernels.choose(posterior, self.model.ties, self.model.seed, first_task)
 
     def _with_known_workers(self, new: Votes) -> Labels:
-        """The labels with the codes that the workers have here; for all others the next one."""
+        """The labels with this result's codes of the workers; new workers have the next code."""
         n_known = len(self.codebook.workers)
         known = find(new.codebook.workers, self.codebook.workers)
         code = known.fill_null(n_known).to_numpy().astype(np.int32)
@@ -339,19 +338,19 @@ class Result(Fit):
         read = read_features(features, reading).only(self.codebook.features)
         return with_features(votes, read)
 
-    def _believe(self, block: Any, params: Any) -> Floats:
+    def _posterior_of(self, block: Any, params: Any) -> Floats:
         local, _ = self.model.sweep(block, params, self.model.begin(block))
         return self.model.posterior(block, params, local)
 
-    # Kept in a file.
+    # Saving.
 
     def save(self, path: str | Path) -> None:
-        """Keep the result in one file: a zip of JSON, NumPy arrays and Parquet tables of names."""
+        """Save the result in one file: a zip of JSON, NumPy arrays and Parquet tables of names."""
         with Outputs() as outputs:
             outputs.file(str(path), self.write)
 
     def write(self, file: BinaryIO) -> None:
-        """Write what `load` reads."""
+        """Write the result to an open file, in the format that `load` reads."""
         if self.model.in_memory_only:
             raise UsageError(f"{self.method} is a function, which no file can keep: keep `labels`.")
         parts = {
@@ -403,7 +402,7 @@ class Result(Fit):
 
 
 def _place(task: Any, names: Sequence[pl.Series]) -> tuple[int, int, Any]:
-    """The segment that holds a task, its place there, and its name as it is there."""
+    """Segment that holds a task, its index there, and its name as it is there."""
     for segment, tasks in enumerate(names):
         at = find(pl.Series([task]), tasks)[0]
         if at is not None:
@@ -412,7 +411,7 @@ def _place(task: Any, names: Sequence[pl.Series]) -> tuple[int, int, Any]:
 
 
 def answer_table(tasks: pl.Series, classes: pl.Series, part: Part) -> pl.DataFrame:
-    """Task, label and confidence, and what else there is to say of each task."""
+    """A table of task, label, confidence and the other values of each task."""
     return pl.DataFrame(
         [
             tasks.alias("task"),
@@ -424,7 +423,7 @@ def answer_table(tasks: pl.Series, classes: pl.Series, part: Part) -> pl.DataFra
 
 
 def load(path: str | Path) -> Result:
-    """A result that was saved."""
+    """Load a result that was saved."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _read(archive)

@@ -1,4 +1,4 @@
-"""Nested values in a zip: JSON for what is small, NumPy arrays and Parquet tables beside it."""
+"""Nested values in a zip archive: JSON, with NumPy arrays and Parquet tables beside it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from quorate.kernels import Floats
 
 
 def put(archive: zipfile.ZipFile, name: str, value: Any) -> Any:
-    """The value as JSON, its arrays as entries of the archive: tuples with names and models are
-    objects, other tuples lists."""
+    """Put the arrays of a value into the archive, and return the rest as JSON: named tuples and
+    models are objects, other tuples lists."""
     if isinstance(value, np.ndarray):
         return put_array(archive, name, value.shape, value.dtype, [value])
     if is_dataclass(value):
@@ -40,7 +40,7 @@ def put_array(
     dtype: np.dtype[Any],
     parts: Iterable[Any],
 ) -> dict[str, str]:
-    """An array that comes in parts along its first axis, as an entry of the archive."""
+    """Write an array that comes in parts along its first axis as an entry of the archive."""
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
         np.lib.format.write_array_header_1_0(entry, about)
@@ -50,7 +50,7 @@ def put_array(
 
 
 def put_names(archive: zipfile.ZipFile, name: str, names: Iterable[pl.Series]) -> None:
-    """Names, which come in parts, as a Parquet table in the archive."""
+    """Write names that come in parts as a Parquet table in the archive."""
     frames = pl.concat([part.alias("name").to_frame().lazy() for part in names])
     with tempfile.TemporaryFile() as table, archive.open(f"names/{name}.parquet", "w") as entry:
         frames.sink_parquet(table)
@@ -59,7 +59,7 @@ def put_names(archive: zipfile.ZipFile, name: str, names: Iterable[pl.Series]) -
 
 
 def get(archive: zipfile.ZipFile, value: Any, models: Mapping[str, Callable[..., Any]]) -> Any:
-    """What `put` had: lists are tuples, and models are made of their options."""
+    """Restore the value that `put` wrote: lists become tuples, and models are made from options."""
     if isinstance(value, list):
         return tuple(get(archive, part, models) for part in value)
     if not isinstance(value, dict):
@@ -73,7 +73,7 @@ def get(archive: zipfile.ZipFile, value: Any, models: Mapping[str, Callable[...,
 
 
 def get_names(archive: zipfile.ZipFile, name: str) -> pl.Series | None:
-    """The names that were put, if any were."""
+    """Read the names that `put_names` wrote; None if there are none."""
     entry = f"names/{name}.parquet"
     if entry not in archive.namelist():
         return None

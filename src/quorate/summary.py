@@ -1,4 +1,4 @@
-"""What was read, what was found and how, as one dictionary: the source of every report."""
+"""Summary of a result as one dictionary, from which every report is made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from quorate.result import Result
 
 SHOWN_WORKERS = 5
-ENOUGH_LABELS = 10  # of a worker who is among the best or the worst
+ENOUGH_LABELS = 10  # of a worker, to be ranked
 SHOWN_CLASSES = 12
 
 
@@ -63,8 +63,7 @@ def _found(result: Result) -> dict[str, Any]:
 
 
 def _workers(result: Result) -> dict[str, Any]:
-    """The best and the worst by how often they agree with the answers, of those with labels enough
-    to be told apart."""
+    """The best and the worst workers by agreement with the answers, of those with enough labels."""
     labels = result.tally.sum(axis=1)
     right = np.divide(result.tally[:, 0], labels, out=np.zeros_like(labels), where=labels > 0)
     least = min(ENOUGH_LABELS, float(np.median(labels)))
@@ -89,7 +88,7 @@ def _rows(result: Result, which: Any, labels: Floats, right: Floats) -> list[dic
 
 
 def _name(name: Any) -> Any:
-    """A name as JSON can say it, which has no dates and no infinity."""
+    """A name that JSON can hold, which has no dates and no infinity."""
     is_plain = isinstance(name, (str, int)) or (isinstance(name, float) and math.isfinite(name))
     return name if is_plain else str(name)
 
@@ -108,12 +107,12 @@ def _how(result: Result) -> dict[str, Any]:
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no infinity: the logarithm of zero is left out."""
+    """The value, or None for infinity, which JSON does not have."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def as_text(summary: Mapping[str, Any], tables: str) -> str:
-    """The summary in a few lines of plain text, the last of which names the `tables`."""
+    """Format the summary as a few lines of plain text, the last of which names the `tables`."""
     read, found, how = summary["read"], summary["found"], summary["how"]
     facts = [
         ("classes", class_shares(found["class_shares"], str)),
@@ -133,7 +132,7 @@ def as_text(summary: Mapping[str, Any], tables: str) -> str:
 
 
 def class_shares(shares: Mapping[str, float], named: Any) -> str:
-    """The classes by their shares, the largest first, and how many more there are."""
+    """Format the class shares, the largest first, and how many more classes there are."""
     ordered = sorted(shares.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{named(name)} {share:.1%}" for name, share in ordered[:SHOWN_CLASSES])
     more = len(ordered) - SHOWN_CLASSES
@@ -141,12 +140,12 @@ def class_shares(shares: Mapping[str, float], named: Any) -> str:
 
 
 def expected_error(error: Mapping[str, float]) -> str:
-    """The expected error with its interval, in per cent."""
+    """Format the expected error with its interval, in per cent."""
     share, low, high = error.values()
     return f"{share:.1%} (90 % interval {low:.1%} to {high:.1%})"
 
 
 def iterations(how: Mapping[str, Any]) -> str:
-    """How many iterations there were, and whether they were enough."""
+    """Format the number of iterations, and whether the fit converged."""
     state = "converged" if how["converged"] else "stopped before it converged (see max_iter)"
     return f"{how['iterations']} iterations, {state}"

@@ -31,4 +31,4 @@ def test_whatever_is_lost_the_labels_are_those_of_threads(tmp_path: Path) -> Non
         assert runs[name]["same_to_the_bit"], runs[name]
     assert "ray::Owner" in runs["actor killed"]["lost"]
     assert "1 of the actors" in runs["node killed"]["lost"]
-    assert "went on from iteration" in runs["driver killed, resumed"]["lost"]
+    assert "resumed from iteration" in runs["driver killed, resumed"]["lost"]

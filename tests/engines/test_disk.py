@@ -336,7 +336,7 @@ def test_what_was_killed_goes_on_where_it_was(votes: Path, tmp_path: Path) -> No
     assert not labels.exists()
     resumed = command(votes, labels, **options, store=str(store), resume=True)
     notes = json.loads(subprocess.run(resumed, capture_output=True, check=True).stdout)
-    assert any(note.startswith("It went on from iteration") for note in notes), notes
+    assert any(note.startswith("The fit was resumed from iteration") for note in notes), notes
     assert pl.read_parquet(labels).equals(quorate.aggregate(votes, **options).labels)
     assert not list(store.glob("**/checkpoint.pickle"))
 

@@ -13,7 +13,7 @@ from tests.checks import Case, assert_same_bits, small_blocks
 from tests.models.test_models import CASES
 
 from quorate import Auto, Disk, Labels, Result, Threads, fit
-from quorate.engines.wire import Cut, only, together, whole
+from quorate.engines.wire import SomeRows, only, sum_of, whole
 from quorate.model import Tree, run_length
 
 
@@ -85,7 +85,7 @@ def test_the_order_of_adding_is_that_of_any_parts() -> None:
             while len(sums) > 1:
                 odd = sums[-1:] if len(sums) % 2 else []
                 pairs = zip(sums[::2], sums[1::2], strict=False)
-                sums = [together(one, other) for one, other in pairs] + odd
+                sums = [sum_of(one, other) for one, other in pairs] + odd
             assert sums[0] == expected
 
 
@@ -111,14 +111,14 @@ def test_what_travels_has_the_rows_of_its_workers_only() -> None:
     table = np.arange(24.0).reshape(12, 2)  # two rows for each of six workers
     params = Params(table, np.ones(2))
     sent = only(params, np.array([1, 4]), 6)
-    assert isinstance(sent.table, Cut)
+    assert isinstance(sent.table, SomeRows)
     assert sent.table.rows.tolist() == [2, 3, 8, 9]
     back = whole(sent)
     np.testing.assert_array_equal(back.table[sent.table.rows], table[sent.table.rows])
     assert not back.table[[0, 1, 4, 5, 6, 7, 10, 11]].any()
     np.testing.assert_array_equal(back.shares, params.shares)
     other = only(params, np.array([0, 4]), 6)
-    total = whole(together(sent, other))
+    total = whole(sum_of(sent, other))
     expected = np.zeros_like(table)
     expected[[0, 1, 2, 3]] = table[[0, 1, 2, 3]]
     expected[[8, 9]] = 2 * table[[8, 9]]

@@ -139,7 +139,7 @@ def test_kept_labels_leave_tasks_and_features_in_place() -> None:
     few = crowds.kept(LABELS, np.array([False, True, False, False, True, True]))
     assert few.indptr.tolist() == [0, 1, 1, 3]
     assert few.worker.tolist() == [1, 1, 2] and few.label.tolist() == [0, 1, 0]
-    assert few.heard.tolist() == [True, False, True]
+    assert few.has_evidence.tolist() == [True, False, True]
     assert few.features is LABELS.features and few.n_workers == 3
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from quorate.errors import DataError, UsageError
 from quorate.votes import find, read_votes
-from quorate.votes.blocks import Recoded
+from quorate.votes.blocks import ClassRecoding
 from quorate.votes.store import Sizes, Source, Store, StoredBlocks, fill, in_bytes, sizes
 
 TINY = Sizes(batch_rows=40, part_rows=60, blocks=2)
@@ -45,7 +45,7 @@ def source_of(path: str, **options: Any) -> Source:
 
 def blocks_of(store: Store) -> StoredBlocks:
     codes = find(store.labels, store.labels.sort()).to_list()
-    return store.blocks(store.root / "run").change(Recoded(tuple(codes), len(codes)))
+    return store.blocks(store.root / "run").change(ClassRecoding(tuple(codes), len(codes)))
 
 
 def assert_same_as_in_memory(path: str, root: Path, block_size: int, **options: Any) -> None:

@@ -1,8 +1,7 @@
-"""Public data sets to try methods on: what is known of them, whether they are here, and how to
-get those that are not."""
+"""Public data sets to try methods on: a catalogue, local copies, and downloads."""
 
 from quorate.datasets.catalogue import CATALOGUE, DataSet
-from quorate.datasets.fetch import Fetched, get
+from quorate.datasets.fetch import FetchOutcome, get
 from quorate.datasets.reading import (
     State,
     checksum,
@@ -17,7 +16,7 @@ from quorate.datasets.reading import (
 __all__ = [
     "CATALOGUE",
     "DataSet",
-    "Fetched",
+    "FetchOutcome",
     "State",
     "checksum",
     "data_directory",

@@ -1,4 +1,4 @@
-"""The known data sets, as `catalogue.toml` has them."""
+"""Catalogue of the known data sets, from `catalogue.toml`."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class DataSet:
     """A public data set.
 
     Attributes:
-        name: Its directory and what it is called here.
+        name: Name of the data set, and of its directory.
         summary: What was asked of whom.
-        source: The address of the original, for people.
-        licence: As the original states it.
-        urls: The original files.
-        convert: Makes the tables of those files.
-        tasks: How many tasks have votes (or known answers, where nobody voted).
-        workers: How many people (or simulated ones) voted.
-        labels: How many votes there are.
-        classes: How many different answers.
-        gold: How many known answers.
-        n_features: How many binary features the tasks may have.
-        checksums: Of each table, by `quorate.datasets.checksum`.
-        commit: Of the repository, where the original is in one.
+        source: Address of the original, for people.
+        licence: Licence, as the original states it.
+        urls: Addresses of the original files.
+        convert: Function that makes the tables of those files.
+        tasks: Number of tasks with votes (or with gold answers, where nobody voted).
+        workers: Number of people (or simulated ones) who voted.
+        labels: Number of votes.
+        classes: Number of different answers.
+        gold: Number of gold answers.
+        n_features: Number of binary features of the tasks.
+        checksums: Checksum of each table, by `quorate.datasets.checksum`.
+        commit: Commit of the repository, where the original is in one.
         tried: How far the conversion was tried on the original files.
         derived: Tables that were made from the original and may be lacking.
     """
@@ -74,7 +74,7 @@ class DataSet:
 
 
 class Catalogue(Mapping[str, DataSet]):
-    """Data sets by name, read when first asked for."""
+    """Data sets by name, read on first use."""
 
     @cached_property
     def _data_sets(self) -> dict[str, DataSet]:
@@ -115,7 +115,7 @@ def _data_set(
 def _places(
     entry: Mapping[str, Any], repositories: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Where the original is, and its files: in a repository at a commit, or elsewhere."""
+    """Source and files of the original: in a repository at a commit, or elsewhere."""
     if "repository" not in entry:
         return {"source": entry["source"], "urls": tuple(entry["urls"])}
     repository = repositories[entry["repository"]]
@@ -129,7 +129,7 @@ def _places(
 
 
 def _converter(name: str, options: Mapping[str, Any]) -> Convert:
-    """A converter with its options, among which `features` names a function too."""
+    """Converter with its options, of which `features` names a function too."""
     settings = dict(options)
     if "features" in settings:
         settings["features"] = FEATURES[settings["features"]]

@@ -1,5 +1,5 @@
-"""Data sets from where they were published: downloaded, converted, checked, and only then put in
-their place."""
+"""Download data sets from where they were published, convert and check them, and only then put
+them in their place."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ Download = Callable[[str], bytes]
 
 
 @dataclass(frozen=True)
-class Fetched:
-    """What became of one data set: `outcome` is fetched, replaced, kept or failed.
+class FetchOutcome:
+    """Outcome of fetching one data set: fetched, replaced, kept or failed.
 
     Attributes:
         name: The data set.
@@ -58,8 +58,8 @@ def get(
     *,
     mirror: str | None = None,
     progress: Progress | None = None,
-) -> Iterator[Fetched]:
-    """Fetch data sets (`["all"]` is every one) one after the other, and say what became of each.
+) -> Iterator[FetchOutcome]:
+    """Fetch data sets (`["all"]` is every one) one after the other, and yield the outcome of each.
 
     A data set that is there and whole is kept. A mirror is the address of a copy of the hosts:
     `https://host/path` is taken from `mirror/host/path`, and checked in the same way.
@@ -74,7 +74,7 @@ def get(
         try:
             yield _get(data_set, place, fetch)
         except QuorateError as error:
-            yield Fetched(data_set.name, "failed", str(error))
+            yield FetchOutcome(data_set.name, "failed", str(error))
 
 
 def _is_address(text: str) -> bool:
@@ -85,18 +85,18 @@ def _is_address(text: str) -> bool:
         return False
 
 
-def _get(data_set: DataSet, place: Path, fetch: Download) -> Fetched:
+def _get(data_set: DataSet, place: Path, fetch: Download) -> FetchOutcome:
     name = data_set.name
     before = state(name, place)
     if before.status == "here" and not before.note:
-        return Fetched(name, "kept", f"{name} is in {place} already, and whole.")
-    tables, note = _verified(data_set, _converted(data_set, fetch))
+        return FetchOutcome(name, "kept", f"{name} is in {place} already, and whole.")
+    tables, note = _verify(data_set, _convert(data_set, fetch))
     _put(data_set, place, tables)
     outcome = "replaced" if before.status == "damaged" else "fetched"
-    return Fetched(name, outcome, f"{name} {outcome}, and put in {place}{note}.")
+    return FetchOutcome(name, outcome, f"{name} {outcome}, and put in {place}{note}.")
 
 
-def _converted(data_set: DataSet, fetch: Download) -> Mapping[str, pl.DataFrame]:
+def _convert(data_set: DataSet, fetch: Download) -> Mapping[str, pl.DataFrame]:
     raws = [fetch(url) for url in data_set.urls]
     try:
         return data_set.convert(raws)
@@ -119,11 +119,11 @@ def _converted(data_set: DataSet, fetch: Download) -> Mapping[str, pl.DataFrame]
         ) from None
 
 
-def _verified(
+def _verify(
     data_set: DataSet, tables: Mapping[str, pl.DataFrame]
 ) -> tuple[Mapping[str, pl.DataFrame], str]:
-    """The tables that are as they should be. Only of those that were derived may one be left out,
-    and then that is said."""
+    """Tables that match the catalogue, and a note. Only a derived table may be left out, which the
+    note says."""
     faults = differences(data_set, tables)
     left_out = [kind for kind in data_set.derived if kind in tables] if faults else []
     if left_out:
@@ -144,7 +144,7 @@ def _verified(
 
 
 def _put(data_set: DataSet, place: Path, tables: Mapping[str, pl.DataFrame]) -> None:
-    """All files of the data set, or none."""
+    """Write all files of the data set, or none."""
     target = place / data_set.name
     provenance = "".join(
         f"{key}: {value}\n"
@@ -165,7 +165,7 @@ def _put(data_set: DataSet, place: Path, tables: Mapping[str, pl.DataFrame]) -> 
 
 @contextmanager
 def _directory(target: Path) -> Iterator[None]:
-    """The directory, gone again when nothing came into it."""
+    """Context with the directory made, and removed again if it stays empty."""
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -180,7 +180,7 @@ def _directory(target: Path) -> Iterator[None]:
 
 
 def download(url: str, *, mirror: str | None = None, progress: Progress | None = None) -> bytes:
-    """A file from the network, whole, tried again when the fault may pass."""
+    """Download a whole file, and retry after a fault that may pass."""
     address = url if mirror is None else f"{mirror.rstrip('/')}/{url.removeprefix('https://')}"
     for attempt in range(ATTEMPTS):
         if attempt:
@@ -222,7 +222,7 @@ def _check_size(address: str, size: int) -> None:
 
 
 def _fault(address: str, error: Exception) -> tuple[str, bool]:
-    """One sentence for what went wrong, and whether it may pass."""
+    """One sentence for a fault, and whether it may pass."""
     if isinstance(error, urllib.error.HTTPError):
         return _refusal(address, error.code)
     reason = error.reason if isinstance(error, urllib.error.URLError) else error

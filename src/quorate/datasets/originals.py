@@ -1,7 +1,7 @@
-"""The original files of a data set, as tables: one small converter for each way they are written.
+"""Convert the original files of data sets to tables: a small converter for each format.
 
 Tasks become t1, t2, ... and workers w1, w2, ... in the order in which they first have a vote, so
-that what people were called elsewhere stays there. Rows keep their order.
+that the names of people are not kept. Rows keep their order.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def rows_of_votes(
     at_least: int = 1,
     gold_only: bool = False,
 ) -> Tables:
-    """A file of votes and one of task and truth, both without header, between tabs or blanks.
+    """Convert a file of votes and one of task and truth, both without header, separated by blanks.
 
     Workers with fewer than `at_least` votes are left out, and with `gold_only` so are tasks
     without a known answer.
@@ -45,21 +45,21 @@ def rows_of_votes(
     votes = votes.filter(pl.len().over("worker") >= at_least)
     if gold_only:
         votes = votes.filter(pl.col("task").is_in(list(gold)))
-    return _named(votes, gold)
+    return _renamed(votes, gold)
 
 
 def archive_of_answers(raws: Sequence[bytes], *, folder: str) -> Tables:
-    """An archive with answer.csv (question, worker, answer) and truth.csv (question, truth)."""
+    """Convert an archive with answer.csv (question, worker, answer) and truth.csv."""
     answers = _records(_member(raws[0], f"{folder}/answer.csv"))
     truths = _records(_member(raws[0], f"{folder}/truth.csv"))
     votes = [(row["question"], row["worker"], row["answer"]) for row in answers]
-    return _named(_votes(votes), {row["question"]: row["truth"] for row in truths})
+    return _renamed(_votes(votes), {row["question"]: row["truth"] for row in truths})
 
 
 def matrix(
     raws: Sequence[bytes], *, features: Callable[[bytes], FeatureRows] | None = None
 ) -> Tables:
-    """A matrix of tasks by workers with -1 for no answer, the truths, and what has features."""
+    """Convert a matrix of tasks by workers with -1 for no answer, the truths, and features."""
     rows = [re.split(r"[,\s]+", line) for line in _lines(raws[0])]
     votes = [
         (str(task), str(worker), label)
@@ -68,14 +68,15 @@ def matrix(
         if label != NO_ANSWER
     ]
     gold = {str(task): truth for task, truth in enumerate(_lines(raws[1]))}
-    tables = dict(_named(_votes(votes), gold))
+    tables = dict(_renamed(_votes(votes), gold))
     if features is not None:
         tables["features"] = _features(features(raws[2]))
     return tables
 
 
 def words(raw: bytes) -> FeatureRows:
-    """The words of each line: two letters or more, in at least five lines and at most half."""
+    """Yield the words of each line: two letters or more, in at least five lines and at most
+    half."""
     lines = io.StringIO(_text(raw), newline=None)  # an empty one is a task, too
     texts = [sorted(set(re.findall(r"[a-z']{2,}", line))) for line in lines]
     number = Counter(word for text in texts for word in text)
@@ -87,30 +88,30 @@ def words(raw: bytes) -> FeatureRows:
 
 
 def above_median(raw: bytes) -> FeatureRows:
-    """The columns of a NumPy array in which a row is above the median."""
+    """Yield the columns of a NumPy array in which a row is above the median."""
     array = np.load(io.BytesIO(raw), allow_pickle=False)
     for task, column in np.argwhere(array > np.median(array, axis=0)):
         yield int(task), f"v{column}"
 
 
 def annotations_with_gold(raws: Sequence[bytes]) -> Tables:
-    """Tab-separated annotations of Snow et al. (2008), each with its task's known answer."""
+    """Convert annotations of Snow et al. (2008), each with its task's gold answer."""
     rows = list(_records(raws[0], delimiter="\t"))
     votes = [(row["orig_id"], row["!amt_worker_ids"], row["response"]) for row in rows]
-    return _named(_votes(votes), {row["orig_id"]: row["gold"] for row in rows})
+    return _renamed(_votes(votes), {row["orig_id"]: row["gold"] for row in rows})
 
 
 def confirmed_tweets(raws: Sequence[bytes]) -> Tables:
-    """Tweets judged one by one, and their majority answers with how sure a second crowd was of
-    them; those of which it was certain are the known answers."""
+    """Convert tweets judged one by one, and their majority answers with the confidence of a second
+    crowd; the answers with full confidence are the gold answers."""
     votes = [(row["tweet_id"], row["worker_id"], row["emotion"]) for row in _records(raws[0])]
     confirmed = (row for row in _records(raws[1]) if float(row[CONFIDENCE] or 0) == 1)
-    return _named(_votes(votes), {row["tweet_id"]: row["sentiment"] for row in confirmed})
+    return _renamed(_votes(votes), {row["tweet_id"]: row["sentiment"] for row in confirmed})
 
 
 def dictionary_in_python(raws: Sequence[bytes]) -> Tables:
-    """A dictionary {task: {worker: [labels]}} written out in a program, which is not run: nor is
-    it parsed as a whole, being in an older Python."""
+    """Convert a dictionary {task: {worker: [labels]}} in a program, which is neither run nor parsed
+    as a whole, being in an older Python."""
     program = _text(raws[0])
     literal = program[program.index("responses = {") + len("responses = ") :]
     answers = ast.literal_eval(literal[: literal.index("return")].strip())
@@ -120,13 +121,13 @@ def dictionary_in_python(raws: Sequence[bytes]) -> Tables:
         for worker, labels in said.items()
         for label in labels
     ]
-    return _named(_votes(votes), {})
+    return _renamed(_votes(votes), {})
 
 
 def archive_of_attributes(
     raws: Sequence[bytes], *, member: str, attributes: Sequence[str]
 ) -> Tables:
-    """An archive with rows of a class and nominal attributes.
+    """Convert an archive with rows of a class and nominal attributes.
 
     The classes are numbered as they sort; a feature is an attribute's value, and of two values
     the first alone, since the other says the same; an unknown value is none.
@@ -148,8 +149,9 @@ def archive_of_attributes(
     }
 
 
-def _named(votes: pl.DataFrame, gold: Mapping[str, str]) -> Tables:
-    """Votes and known answers under their new names; answers to what nobody voted on are left."""
+def _renamed(votes: pl.DataFrame, gold: Mapping[str, str]) -> Tables:
+    """Tables of votes and gold answers with new names, without answers to tasks that have no
+    votes."""
     tasks, workers = (_in_order(votes[column], column[0]) for column in ("task", "worker"))
     labels = votes.select(
         pl.col("task").replace_strict(tasks, return_dtype=pl.String),
@@ -180,12 +182,13 @@ def _features(rows: FeatureRows) -> pl.DataFrame:
 
 
 def _text(raw: bytes) -> str:
-    """Names may be in any encoding and are replaced anyway: keep them apart, whatever they are."""
+    """Text of a file. Names may be in any encoding and are replaced anyway: they only stay
+    distinct."""
     return raw.decode("utf-8-sig", errors="surrogateescape")
 
 
 def _lines(raw: bytes) -> list[str]:
-    """The lines that are not empty, whichever way they end."""
+    """Lines that are not empty, whatever their line ends."""
     return [line for each in io.StringIO(_text(raw), newline=None) if (line := each.strip())]
 
 

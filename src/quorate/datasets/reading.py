@@ -1,4 +1,4 @@
-"""Data sets on disk: where they are, whether they are whole, and their tables."""
+"""Data sets on disk: their directory, their state and their tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDS = {"labels": "votes", "gold": "known answers", "features": "features"}
 
 @dataclass(frozen=True)
 class State:
-    """How a data set was found: `status` is here, absent or damaged.
+    """State of a data set on disk: here, absent or damaged.
 
     Attributes:
         status: `"here"`, `"absent"` or `"damaged"`.
@@ -50,7 +50,7 @@ def known(name: str) -> DataSet:
 
 
 def data_directory(given: str | Path | None = None) -> Path:
-    """Where the data sets are: as given, in QUORATE_DATA, in `shared/data` beside a checkout of
+    """Directory of the data sets: as given, in QUORATE_DATA, in `shared/data` beside a checkout of
     Quorate when there is one, else in the user's own data directory. It need not exist."""
     chosen = given or os.environ.get("QUORATE_DATA")
     if chosen:
@@ -59,10 +59,10 @@ def data_directory(given: str | Path | None = None) -> Path:
     shared = checkout.parent / "shared" / "data"
     if (checkout / "pyproject.toml").is_file() and shared.is_dir():
         return shared
-    return _of_the_user() / "quorate" / "data"
+    return _user_data_directory() / "quorate" / "data"
 
 
-def _of_the_user() -> Path:
+def _user_data_directory() -> Path:
     try:
         if sys.platform == "win32":
             return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
@@ -74,17 +74,17 @@ def _of_the_user() -> Path:
 
 
 def votes(name: str, directory: str | Path | None = None) -> pl.DataFrame:
-    """Who said what: task, worker and label as text, in the file's order."""
+    """Votes of a data set: task, worker and label as text, in the file's order."""
     return _table(known(name), "labels", data_directory(directory))
 
 
 def gold(name: str, directory: str | Path | None = None) -> pl.DataFrame:
-    """The known answers: task and label as text, in the file's order."""
+    """Gold answers of a data set: task and label as text, in the file's order."""
     return _table(known(name), "gold", data_directory(directory))
 
 
 def features(name: str, directory: str | Path | None = None) -> pl.DataFrame:
-    """Which binary features the tasks have: task and feature as text, in the file's order."""
+    """Binary features of a data set: task and feature as text, in the file's order."""
     return _table(known(name), "features", data_directory(directory))
 
 
@@ -104,7 +104,7 @@ def checksum(table: pl.DataFrame) -> str:
 
 
 def state(name: str, directory: str | Path | None = None) -> State:
-    """Whether a data set is here and whole: its counts, and the content by its checksums."""
+    """State of a data set on disk, by its counts and the checksums of its tables."""
     data_set, place = known(name), data_directory(directory)
     lacking = [kind for kind in data_set.checksums if not _is_file(_path(place, name, kind))]
     if len(lacking) == len(data_set.checksums):
@@ -133,7 +133,7 @@ COUNTED = {
 
 
 def listing(directory: str | Path | None = None) -> dict[str, Any]:
-    """Every known data set and how it was found, as a dictionary for JSON or a report."""
+    """Every known data set and its state, as a dictionary for JSON or a report."""
     place = data_directory(directory)
     found = {name: state(name, place) for name in CATALOGUE}
     return {
@@ -152,7 +152,7 @@ def _entry(data_set: DataSet, found: State) -> dict[str, Any]:
 
 
 def differences(data_set: DataSet, tables: Mapping[str, pl.DataFrame]) -> list[str]:
-    """What is not as it should be in these tables, by number or else by content."""
+    """Differences of these tables from the catalogue, in number or else in content."""
     found = [
         f"{number:,} {what} instead of {expected:,}"
         for what, number in _counts(tables).items()

@@ -17,10 +17,10 @@ ENGINES = ("threads", "disk", "ray")
 
 
 class Scale(TypedDict, total=False):
-    """Who works, and where votes go that are larger than memory. `engine` is ``"threads"`` in
-    memory, ``"disk"``, threads over blocks in files, or ``"ray"``, the processes of a cluster, or
-    an engine that is there already; `memory` limits each process, `store` is the directory of the
-    blocks, `address` that of the cluster; `resume` goes on with what was cut short."""
+    """Options for the engine, and for votes larger than memory. `engine` is ``"threads"`` in
+    memory, ``"disk"``, threads over blocks in files, ``"ray"``, the processes of a cluster, or an
+    `Engine`; `memory` limits each process, `store` is the directory of the blocks, `address` that
+    of the cluster; `resume` continues an interrupted fit."""
 
     threads: int | None
     engine: Literal["threads", "disk", "ray"] | Engine | None
@@ -32,29 +32,29 @@ class Scale(TypedDict, total=False):
 
 @contextmanager
 def engine_for(progress: Progress | None = None, **scale: Unpack[Scale]) -> Iterator[Engine]:
-    """The engine that is asked for, closed at the end unless it was there before."""
+    """Context of the engine that is asked for; closed at the end unless the caller made it."""
     given = scale.get("engine")
     if given is not None and not isinstance(given, str):
         yield given
         return
-    engine = _made(given or _implied(scale), progress, scale)
+    engine = _make_engine(given or _implied_engine(scale), progress, scale)
     try:
         yield engine
     finally:
         engine.close()
 
 
-def _implied(scale: Scale) -> str:
-    """The engine that the other options ask for."""
+def _implied_engine(scale: Scale) -> str:
+    """Name of the engine that the other options imply."""
     if scale.get("address") is not None:
         return "ray"
     if scale.get("resume") and scale.get("store") is None:
-        raise UsageError("To resume, name the store (--store) of what was cut short.")
+        raise UsageError("To resume, name the store (--store) of the interrupted fit.")
     in_memory = scale.get("memory") is None and scale.get("store") is None
     return "threads" if in_memory else "disk"
 
 
-def _made(name: str, progress: Progress | None, scale: Scale) -> Engine:
+def _make_engine(name: str, progress: Progress | None, scale: Scale) -> Engine:
     require_choice("engine", name, ENGINES)
     threads, memory, store = scale.get("threads"), scale.get("memory"), scale.get("store")
     if name == "threads":

@@ -15,9 +15,9 @@ from quorate.votes.store import Progress, Storage, StoredBlocks, in_bytes, spill
 
 
 class Disk(Threads):
-    """Threads over blocks in files, within about so much `memory` (such as ``"2GB"``; half of what
-    is free by default). Votes of files go to the directory `store`, where they stay for the next
-    run, or to a temporary one; blocks that are in memory are written to a temporary one."""
+    """Threads over blocks in files, within a `memory` limit (such as ``"2GB"``; half of the free
+    memory by default). Votes of files are spilled to the directory `store`, where they stay for
+    the next run, or to a temporary one; blocks in memory are spilled to a temporary one."""
 
     def __init__(
         self,
@@ -42,12 +42,12 @@ class Disk(Threads):
 
 
 def temporary(owner: object) -> Path:
-    """A directory that is gone with its owner."""
+    """Temporary directory that is removed with its owner."""
     root = Path(tempfile.mkdtemp(prefix="quorate-"))
     weakref.finalize(owner, shutil.rmtree, root, ignore_errors=True)
     return root
 
 
 def free_memory() -> float:
-    """Bytes of memory that nobody uses."""
+    """Bytes of free memory."""
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""What an engine is: it sweeps blocks and adds, and knows nothing of models."""
+"""The interface of engines: they sweep blocks and add, and know nothing of models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Sweep = Callable[[Labels, Any, Any], tuple[Any, Any]]
 
 
 class Fold(Protocol):
-    """Blocks with a local state each, which are swept."""
+    """Blocks to sweep, each with a local state."""
 
     @property
     def blocks(self) -> Any:
@@ -22,20 +22,20 @@ class Fold(Protocol):
 
     @property
     def sweeps(self) -> int:
-        """How many sweeps the states that are kept on disk have seen."""
+        """Number of sweeps after which the states on disk were kept."""
 
-    def go_on_after(self, sweeps: int) -> None:
-        """Take the states that were kept after so many sweeps."""
+    def resume_after(self, sweeps: int) -> None:
+        """Take the states that were kept after this number of sweeps."""
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         """Give each block its first state."""
 
     def sweep(self, sweep: Sweep, params: Any) -> Any:
-        """Replace each block's state, and return the sum of what the sweeps give."""
+        """Replace each block's state, and return the sum of the statistics."""
 
 
 class Engine(Protocol):
-    """Who works on blocks. `storage` is where it wants votes of files to be put, None for memory;
+    """Sweeps blocks. `storage` is where votes of files are spilled to, None for memory;
     `shares_memory` says whether sweeps run in this process."""
 
     n_threads: int
@@ -45,7 +45,7 @@ class Engine(Protocol):
     def storage(self) -> Storage | None: ...
 
     def over(self, blocks: Blocks, states: Path | None = None) -> Fold:
-        """The blocks, to be swept; where they are in files, their states go to `states`."""
+        """A fold over the blocks; where they are in files, their states go to `states`."""
 
     def close(self) -> None:
-        """Let go of what was started for it."""
+        """Release threads, processes and directories that the engine started."""

@@ -3,8 +3,8 @@
 Each actor owns some parts of the blocks and loads them itself from the store, which every node has
 to reach. An iteration sends the parameters out, to each part only the rows of its own workers, and
 adds the statistics as a tree that never passes through the driver: the order is that of the other
-engines, and so are the bits. A sweep can be done again, since it reads the states of the last one
-and puts its own elsewhere: an actor, a node or a driver may be lost at any moment.
+engines, and so are the bits. A sweep can be repeated, since it reads the states of the last one
+and writes its own elsewhere: an actor, a node or a driver may be lost at any moment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from quorate.engines.disk import free_memory, temporary
 from quorate.engines.engine import Fold, Sweep
 from quorate.engines.states import StoredStates
 from quorate.engines.threads import cores
-from quorate.engines.wire import Workers, only, together, whole
+from quorate.engines.wire import Workers, only, sum_of, whole
 from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
 from quorate.model import Tree, add, run_length
@@ -34,14 +34,14 @@ try:
 except ImportError:
     raise UsageError("The engine ray needs Ray: pip install 'quorate[ray]'.") from None
 
-ATTEMPTS = 20  # at a sweep, when more than Ray itself can mend is lost
-PARTS_OF_AN_ACTOR = 4
-SOME_CPU = 0.01  # of an actor: those of a lost node have to find room on the others
-WORTH_CUTTING = 0.5  # of the workers: a part with more of them gets all parameters
+ATTEMPTS = 20  # at a sweep, when more is lost than Ray itself can restore
+PARTS_PER_ACTOR = 4
+CPU_PER_ACTOR = 0.01  # small, so that the actors of a lost node find room on the others
+MOST_WORKERS_CUT = 0.5  # share of workers beyond which a part gets all parameters
 
 
 class Part:
-    """Some blocks that follow each other, in the memory of the process that owns them."""
+    """Consecutive blocks, in the memory of the process that owns them."""
 
     def __init__(self, blocks: StoredBlocks, run: int, states: Path) -> None:
         self.run = run
@@ -55,10 +55,10 @@ class Part:
         self.n_workers = blocks.n_workers
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
-        self._put(0, [begin(block) for block in self.blocks])
+        self._keep_states(0, [begin(block) for block in self.blocks])
 
     def sweep(self, sweep: Sweep, params: Any, sweeps: int) -> Any:
-        """The sum of the statistics; the same each time it is asked after so many sweeps."""
+        """Sum of the statistics; the same each time it is asked for after this number of sweeps."""
         if self.at is None or self.at[0] != sweeps:
             self.states.sweeps = sweeps
             self.at = sweeps, [self.states[i] for i in range(len(self.blocks))]
@@ -70,19 +70,19 @@ class Part:
             if i % self.run == 0 or i == len(self.blocks):
                 tree.add(total)
                 total = None
-        self._put(sweeps, states)
+        self._keep_states(sweeps, states)
         return only(tree.result(), self.workers, self.n_workers)
 
-    def _put(self, sweeps: int, states: list[Any]) -> None:
+    def _keep_states(self, sweeps: int, states: list[Any]) -> None:
         self.states.sweeps = sweeps
         for i, state in enumerate(states):
             self.states[i] = state
         self.at = sweeps + 1, states
 
 
-class Task(NamedTuple):
-    """A part that is asked for: its blocks, in runs of so many, where their states go, and by which
-    program."""
+class PartSpec(NamedTuple):
+    """Specification of a part: the program that asks for it, its blocks, the length of their runs,
+    and the directory of their states."""
 
     program: str
     blocks: StoredBlocks
@@ -91,24 +91,24 @@ class Task(NamedTuple):
 
 
 class Owner:
-    """An actor: parts of the blocks in a store, each loaded when it is first asked for, and again
-    after a restart."""
+    """Actor that owns parts of the blocks in a store, each loaded when it is first asked for, and
+    again after a restart."""
 
     def __init__(self) -> None:
         self._program = ""
         self._parts: dict[int, Part] = {}
 
-    def workers(self, task: Task) -> Workers:
+    def workers(self, task: PartSpec) -> Workers:
         return self._part(task).workers
 
-    def begin(self, task: Task, begin: Callable[[Labels], Any]) -> None:
+    def begin(self, task: PartSpec, begin: Callable[[Labels], Any]) -> None:
         self._part(task).begin(begin)
 
-    def sweep(self, task: Task, sweep: Sweep, params: Any, sweeps: int) -> Any:
+    def sweep(self, task: PartSpec, sweep: Sweep, params: Any, sweeps: int) -> Any:
         return self._part(task).sweep(sweep, params, sweeps)
 
-    def _part(self, task: Task) -> Part:
-        """Those of an earlier program are forgotten."""
+    def _part(self, task: PartSpec) -> Part:
+        """The part, loaded if need be; parts of an earlier program are dropped."""
         if task.program != self._program:
             self._program, self._parts = task.program, {}
         start = task.blocks.starts[0]
@@ -122,10 +122,11 @@ def _call(function: Callable[[Any], Any], item: Any) -> Any:
 
 
 class Ray:
-    """The processes of a Ray cluster: of one that is running, by `address`, or of one on this
-    machine's cores. The `store` is a directory that every node reaches; without one votes go to a
-    temporary directory, which is for a cluster on this machine only. Each process keeps to about so
-    much `memory`."""
+    """Engine on the processes of a Ray cluster: a running one, by `address`, or one on this
+    machine's cores. The `store` is a directory that every node reaches; without one votes are
+    spilled to a temporary directory, which is for a cluster on this machine only. `memory` limits
+    each process.
+    """
 
     n_threads = 1
     shares_memory = False
@@ -148,7 +149,10 @@ class Ray:
             _join(address, n_cpus)
         self.n_cpus = int(ray.cluster_resources().get("CPU", 1))
         owner = ray.remote(
-            num_cpus=SOME_CPU, max_restarts=-1, max_task_retries=-1, scheduling_strategy="SPREAD"
+            num_cpus=CPU_PER_ACTOR,
+            max_restarts=-1,
+            max_task_retries=-1,
+            scheduling_strategy="SPREAD",
         )(Owner)
         self.owners = [owner.remote() for _ in range(self.n_cpus)]
         share = free_memory() / 2 / self.n_cpus
@@ -160,27 +164,27 @@ class Ray:
 
     def over(self, blocks: Blocks, states: Path | None = None) -> Fold:
         if isinstance(blocks, StoredBlocks):
-            return Actors(self, blocks, temporary(self) if states is None else states)
+            return RayFold(self, blocks, temporary(self) if states is None else states)
         root = temporary(self)
-        return Actors(self, spill(blocks, root), root / "states")
+        return RayFold(self, spill(blocks, root), root / "states")
 
     def close(self) -> None:
-        """The actors end, and so does a cluster that was started for them."""
+        """End the actors, and the cluster if it was started for them."""
         for owner in self.owners:
             ray.kill(owner)
         if self._joined:
             ray.shutdown()
 
     def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """The function of each item, in order, by whichever process is free."""
+        """Map a function over items, in order, each by whichever process is free."""
         call, shared = ray.remote(max_retries=-1)(_call), ray.put(function)
         waiting: deque[Any] = deque()
         for item in items:
             waiting.append(call.remote(shared, item))
             if len(waiting) > 2 * self.n_cpus:
-                yield _got(waiting.popleft())
+                yield _result_of(waiting.popleft())
         while waiting:
-            yield _got(waiting.popleft())
+            yield _result_of(waiting.popleft())
 
 
 def _join(address: str | None, n_cpus: int | None) -> None:
@@ -201,16 +205,16 @@ def _join(address: str | None, n_cpus: int | None) -> None:
         raise DataError(f"There is no Ray cluster{where} ({why}).") from None
 
 
-def _got(reference: Any) -> Any:
-    """What it refers to; a failure there is the same failure here."""
+def _result_of(reference: Any) -> Any:
+    """Result of a reference; a failure there is raised here."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         raise (error.cause or error) from None
 
 
-class Actors:
-    """Parts of the blocks, who owns each, and which workers each has to do with."""
+class RayFold:
+    """Parts of the blocks, their owners, and the workers of each."""
 
     def __init__(self, cluster: Ray, blocks: StoredBlocks, states: Path) -> None:
         self.blocks = blocks
@@ -218,27 +222,27 @@ class Actors:
         self._n_workers = blocks.n_workers
         owners = cluster.owners
         program, run = uuid4().hex, run_length(len(blocks), blocks.shape)
-        parts = _parts(blocks, run, PARTS_OF_AN_ACTOR * len(owners))
-        self._parts = [Task(program, part, run, states) for part in parts]
+        parts = _parts(blocks, run, PARTS_PER_ACTOR * len(owners))
+        self._parts = [PartSpec(program, part, run, states) for part in parts]
         n_parts = len(parts)
         self._owners = [owners[i * len(owners) // n_parts] for i in range(n_parts)]
         self._workers: list[Workers] = [
-            _got(workers) for workers in self._ask("workers", [()] * n_parts)
+            _result_of(workers) for workers in self._ask("workers", [()] * n_parts)
         ]
 
-    def go_on_after(self, sweeps: int) -> None:
+    def resume_after(self, sweeps: int) -> None:
         self.sweeps = sweeps
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         shared = ray.put(begin)
         for done in self._ask("begin", [(shared,)] * len(self._parts)):
-            _got(done)
+            _result_of(done)
         self.sweeps += 1
 
     def sweep(self, sweep: Sweep, params: Any) -> Any:
         for attempt in range(ATTEMPTS):
             try:
-                total = _got(self._tree(sweep, params))
+                total = _result_of(self._tree(sweep, params))
                 break
             except ray.exceptions.RayError:  # what a process took with it
                 if attempt == ATTEMPTS - 1:
@@ -247,7 +251,7 @@ class Actors:
         return whole(deepcopy(total))  # what Ray gives cannot be written to
 
     def _tree(self, sweep: Sweep, params: Any) -> Any:
-        """A reference to the sum: neighbours are added where they are, and their sums likewise."""
+        """Reference to the sum: neighbours are added where they are, and their sums likewise."""
         shared, everything = ray.put(sweep), ray.put(params)
         sums = self._ask(
             "sweep",
@@ -256,7 +260,7 @@ class Actors:
                 for workers in self._workers
             ],
         )
-        add = ray.remote(num_cpus=0, max_retries=-1)(together)
+        add = ray.remote(num_cpus=0, max_retries=-1)(sum_of)
         while len(sums) > 1:
             pairs = zip(sums[::2], sums[1::2], strict=False)
             odd = sums[-1:] if len(sums) % 2 else []
@@ -264,21 +268,21 @@ class Actors:
         return sums[0]
 
     def _ask(self, what: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """References to what the owner of each part answers."""
+        """Call a method of each part's owner, and return references to the results."""
         return [
             getattr(owner, what).remote(part, *more)
             for owner, part, more in zip(self._owners, self._parts, arguments, strict=True)
         ]
 
     def _params(self, workers: Workers, params: Any, everything: Any) -> Any:
-        if len(workers) > WORTH_CUTTING * self._n_workers:
+        if len(workers) > MOST_WORKERS_CUT * self._n_workers:
             return everything
         return only(params, workers, self._n_workers)
 
 
 def _parts(blocks: StoredBlocks, run: int, n: int) -> list[StoredBlocks]:
-    """At least about so many parts of 1, 2, 4, ... runs of blocks each, so that the sum of a part
-    is a branch of the tree in which statistics are added."""
+    """At least about `n` parts of 1, 2, 4, ... runs of blocks each, so that the sum of a part is a
+    branch of the tree in which statistics are added."""
     size = run
     while len(blocks) > 2 * size * n:
         size *= 2

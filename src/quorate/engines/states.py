@@ -9,12 +9,12 @@ from typing import Any
 
 
 class StoredStates:
-    """The local state of each block in a file: the last sweep's is read, and the next one's put
-    elsewhere, so that a sweep that was cut short can be done again."""
+    """The local state of each block in a file. The state of the last sweep is read, and that of the
+    next written elsewhere, so that an interrupted sweep can be repeated."""
 
     def __init__(self, place: Path, starts: Sequence[int], sweeps: int = 0) -> None:
         self._place, self._starts = place, starts
-        self.sweeps = sweeps  # how many there have been
+        self.sweeps = sweeps  # so far
         place.mkdir(parents=True, exist_ok=True)
 
     def __len__(self) -> int:
@@ -26,10 +26,10 @@ class StoredStates:
 
     def __setitem__(self, index: int, state: Any) -> None:
         place = self._file(index, self.sweeps + 1)
-        beside = place.with_suffix(".part")
-        with beside.open("wb") as file:
+        unfinished = place.with_suffix(".part")
+        with unfinished.open("wb") as file:
             pickle.dump(state, file, protocol=5)
-        beside.replace(place)
+        unfinished.replace(place)
 
     def _file(self, index: int, sweeps: int) -> Path:
         return self._place / f"{self._starts[index]:015d}-{sweeps % 2}.state"

@@ -19,7 +19,7 @@ from quorate.votes.store import Storage, StoredBlocks
 
 
 class States(Protocol):
-    """The local state of each block: a list, or what keeps them elsewhere."""
+    """The local state of each block: a list, or files."""
 
     def __getitem__(self, index: int, /) -> Any: ...
     def __setitem__(self, index: int, state: Any, /) -> None: ...
@@ -52,7 +52,7 @@ class Threads:
         self._pool.shutdown(wait=False)
 
     def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-        """``function`` of each item, in order, at most two items a thread ahead."""
+        """Map a function over items, in order, at most two items a thread ahead."""
         if self.n_threads == 1 or len(items) == 1:
             yield from map(function, items)
             return
@@ -73,8 +73,8 @@ class ThreadFold:
         self.states: States = [None] * len(blocks)
         self.sweeps = 0
 
-    def go_on_after(self, sweeps: int) -> None:
-        """Nothing was kept: it begins anew."""
+    def resume_after(self, sweeps: int) -> None:
+        """Do nothing: no states were kept."""
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         def begin_one(i: int) -> None:
@@ -109,8 +109,8 @@ class ThreadFold:
 
 
 class StreamFold(ThreadFold):
-    """Blocks in files: each is read when a thread comes to it, those that follow are fetched
-    meanwhile, and its state is put into a file: only a few are in memory at a time."""
+    """Blocks in files, of which only a few are in memory at a time: each is read when a thread
+    comes to it, those that follow are fetched meanwhile, and its state is written to a file."""
 
     blocks: StoredBlocks
 
@@ -121,20 +121,20 @@ class StreamFold(ThreadFold):
             self.states = self._kept
         self._empty = blocks.shape
 
-    def go_on_after(self, sweeps: int) -> None:
+    def resume_after(self, sweeps: int) -> None:
         if self._kept is not None:
             self._kept.sweeps = sweeps
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         super().begin(begin)
-        self._swept()
+        self._count_sweep()
 
     def sweep(self, sweep: Sweep, params: Any) -> Any:
         stats = super().sweep(sweep, params)
-        self._swept()
+        self._count_sweep()
         return stats
 
-    def _swept(self) -> None:
+    def _count_sweep(self) -> None:
         if self._kept is not None:
             self._kept.sweeps += 1
             self.sweeps = self._kept.sweeps
@@ -149,7 +149,7 @@ class StreamFold(ThreadFold):
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

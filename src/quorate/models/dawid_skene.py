@@ -176,7 +176,7 @@ class DawidSkene(SoftDawidSkene):
         stats = self.count(block, answers, Evidence.of(block, answers, log_evidence))
         return answers, stats._replace(
             log_complete=float(log_complete.sum(where=possible_tasks(block, log_evidence))),
-            changed=int((block.heard & np.any(answers != local, axis=1)).sum()),
+            changed=int((block.has_evidence & np.any(answers != local, axis=1)).sum()),
         )
 
     def first_state(self, classes: Floats) -> EMState:

@@ -147,7 +147,7 @@ class EBCC(Model[Params, Floats, Stats]):
         log_joint = block.pairs.gather(params.log_rows)
         log_joint += params.log_states
         states, log_evidence = kernels.normalise(self._clamped(log_joint, block))
-        return states, self.count(block, states, float(log_evidence.sum(where=block.heard)))
+        return states, self.count(block, states, float(log_evidence.sum(where=block.has_evidence)))
 
     def _clamped(self, log_joint: Floats, block: Labels) -> Floats:
         """All states but those of the known class ruled out, where it is known."""

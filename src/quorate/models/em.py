@@ -70,7 +70,7 @@ class Evidence(NamedTuple):
         return cls(
             block.class_sums(posterior),
             float(log_evidence.sum(where=possible)),
-            int((block.heard & ~possible).sum()),
+            int((block.has_evidence & ~possible).sum()),
         )
 
 
@@ -297,7 +297,7 @@ def _shares(weights: Floats) -> Floats:
 
 def possible_tasks(block: Labels, log_evidence: Floats) -> NDArray[np.bool_]:
     """The tasks with labels or a known answer whose evidence is not zero."""
-    return block.heard & (log_evidence > kernels.LOG_ZERO / 2)
+    return block.has_evidence & (log_evidence > kernels.LOG_ZERO / 2)
 
 
 def without_zeros(log_probability: Floats) -> Floats:

@@ -135,8 +135,8 @@ class GLAD(Model[Params, Local, Stats]):
         log_wrong, bend = _logistic(x)
         posterior, log_evidence = self._e_step(block, params, x, log_wrong)
 
-        lean = kernels.belief_in_labels(block.indptr, block.label, posterior) - 0.5
-        lean, bend, counts = map(block.weighed, (lean, bend, np.ones_like(lean)))
+        lean = kernels.probability_correct(block.indptr, block.label, posterior) - 0.5
+        lean, bend, counts = map(block.weighted, (lean, bend, np.ones_like(lean)))
         ahead = self._climb(
             local.ahead,
             kernels.task_sums(block.indptr, ability * lean),
@@ -150,7 +150,7 @@ class GLAD(Model[Params, Local, Stats]):
             block.class_sums(posterior),
             float(log_evidence.sum(where=possible)),
             _log_normal(local.ahead, *self.easiness_prior),
-            int((block.heard & ~possible).sum()),
+            int((block.has_evidence & ~possible).sum()),
         )
         return Local(posterior, local.ahead, ahead), stats
 
@@ -170,7 +170,7 @@ class GLAD(Model[Params, Local, Stats]):
         """The likelihood of a label is sigma(x) when right, 1 - sigma(x) over the others when not;
         the logarithms differ by x and that number's."""
         others = np.log(max(block.n_classes - 1, 1))
-        named, always = block.weighed(x + others), block.weighed(log_wrong - others)
+        named, always = block.weighted(x + others), block.weighted(log_wrong - others)
         log_joint = kernels.weighted_votes(block.indptr, block.label, named, block.n_classes)
         log_joint += kernels.task_sums(block.indptr, always)[:, None]
         log_joint += params.log_prior

@@ -76,11 +76,11 @@ class IWMV(Model[Params, Floats, Stats]):
 
     def sweep(self, block: Labels, params: Params, local: Floats) -> tuple[Floats, Stats]:
         answers = self._answers(block, self._believe(block, params))
-        changed = int((block.heard & np.any(answers != local, axis=1)).sum())
+        changed = int((block.has_evidence & np.any(answers != local, axis=1)).sum())
         return answers, self.count(block, answers)._replace(changed=changed)
 
     def count(self, block: Labels, answers: Floats) -> Stats:
-        return Stats(block.weighed_agreement(answers), block.class_sums(answers))
+        return Stats(block.weighted_agreement(answers), block.class_sums(answers))
 
     def estimate(self, stats: Stats, params: Params | None) -> Params:
         counts = dense(stats.counts).copy()

@@ -92,13 +92,13 @@ class M3V(Model[Params, None, Stats]):
         """The statistics of tasks whose leads are short of the margin by `short`."""
         curvature = self.cost / (2 * np.maximum(np.abs(short), self.rounding))
         slope = self.cost / 2 + curvature * short
-        pulled = kernels.belief_in_labels(block.indptr, block.label, pull)
+        pulled = kernels.probability_correct(block.indptr, block.label, pull)
         size = kernels.task_sums(block.indptr, np.abs(pulled))
         of_task = np.repeat(np.arange(block.n_tasks), np.diff(block.indptr))
         slopes = np.stack(
             [slope[of_task] * pulled, (curvature * size)[of_task] * np.abs(pulled)], 1
         )
-        hinges = float(self._hinge(short).sum(where=block.heard))
+        hinges = float(self._hinge(short).sum(where=block.has_evidence))
         return Stats(block.crowd.scatter(slopes), hinges, block.class_sums(leader))
 
     def estimate(self, stats: Stats, params: Params) -> Params:

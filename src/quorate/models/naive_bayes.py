@@ -122,16 +122,16 @@ class NaiveBayes(ConfusionEM[Params, Stats]):
 
     def posterior(self, block: Labels, params: Params, local: Floats) -> Floats:
         belief = super().posterior(block, params, local)
-        if block.features is None or block.heard.all():
+        if block.features is None or block.has_evidence.all():
             return belief
         unmixed = params._replace(feature_rate=params.unmixed_rate)
-        return np.where(block.heard[:, None], belief, self.e_step(block, unmixed)[0])
+        return np.where(block.has_evidence[:, None], belief, self.e_step(block, unmixed)[0])
 
     def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
         stats = Stats(block.pairs.scatter(posterior), evidence)
         if block.traits is None:
             return stats
-        learned = posterior * block.heard[:, None]
+        learned = posterior * block.has_evidence[:, None]
         counts = FeatureCounts(block.traits.scatter(learned), learned.T @ learned)
         return stats._replace(features=(counts,))
 

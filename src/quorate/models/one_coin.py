@@ -96,7 +96,7 @@ class OneCoin(EM[Params, Stats]):
         return log_joint
 
     def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
-        return Stats(block.weighed_agreement(posterior), evidence)
+        return Stats(block.weighted_agreement(posterior), evidence)
 
     def m_step(self, stats: Stats, state: EMState) -> Params:
         counts = dense(stats.counts) + self.smoothing

@@ -190,7 +190,7 @@ class AccuracySums(Sums):
         return found
 
     def add_block(self, block: Labels, workers: Codes, weight: Floats, belief: Floats) -> None:
-        right = kernels.belief_in_labels(block.indptr, block.label, belief)
+        right = kernels.probability_correct(block.indptr, block.label, belief)
         said = np.repeat(belief.sum(axis=1), np.diff(block.indptr))
         for column, share in enumerate((right, said - right)):
             sums = np.bincount(block.worker, weight * share, minlength=len(workers))

@@ -1,4 +1,4 @@
-"""Crowds with known truth."""
+"""Simulated crowds with known truth."""
 
 from quorate.simulation.crowd import Crowd
 from quorate.simulation.drawing import simulate

@@ -1,4 +1,4 @@
-"""What the workers say, and which features the tasks have."""
+"""Draw the workers' answers, and the features of the tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from quorate import kernels
 from quorate.kernels import Codes, Floats
-from quorate.simulation.assignment import Asked
+from quorate.simulation.assignment import Assignment
 from quorate.simulation.people import COLLUDER, Conduct, People, Streams, chance_right
 
 RUN = 1 << 19  # labels, or cells of features, drawn at a time
@@ -17,15 +17,16 @@ RUN = 1 << 19  # labels, or cells of features, drawn at a time
 def answers(
     people: People,
     conduct: Conduct,
-    asked: Asked,
+    asked: Assignment,
     truth: Codes,
     easiness: Floats | None,
     streams: Streams,
 ) -> Codes:
-    """``[question, i]``: what ``asked.worker[i]`` says, given ``truth[question, task]``."""
+    """Draw the answers ``[question, i]`` of ``asked.worker[i]``, given ``truth[question,
+    task]``."""
     speakers = _Speakers(people, conduct, streams)
     voices = _Voices(people, easiness)
-    share_guessed = _share_guessed(people, conduct, asked)
+    guess_rate = _guess_rates(people, conduct, asked)
     n = len(asked.task)
     said = np.empty((len(truth), n), dtype=np.int32 if len(truth) == 1 else np.int8)
     for start in range(0, n, RUN):
@@ -33,24 +34,24 @@ def answers(
         task, worker = asked.task[run], asked.worker[run]
         voice, shared = speakers.of(worker)
         guessed = np.empty(0, dtype=np.intp)
-        if share_guessed is not None:
-            guessed = np.flatnonzero(streams.tiring.random(len(task)) < share_guessed[run])
+        if guess_rate is not None:
+            guessed = np.flatnonzero(streams.tiring.random(len(task)) < guess_rate[run])
         for question in range(len(truth)):
-            lot = streams.answers.random(len(task))
-            lot[shared] = speakers.lots(task[shared], voice[shared], question, len(truth))
-            heard = voices.say(question, voice, task, truth[question][task], lot)
-            heard[guessed] = streams.tiring.integers(voices.n_answers, size=len(guessed))
-            said[question, run] = heard
+            uniform = streams.answers.random(len(task))
+            uniform[shared] = speakers.draws(task[shared], voice[shared], question, len(truth))
+            given = voices.say(question, voice, task, truth[question][task], uniform)
+            given[guessed] = streams.tiring.integers(voices.n_answers, size=len(guessed))
+            said[question, run] = given
     return said
 
 
 class _Speakers:
-    """With whose voice a worker speaks: its own, its group's, or that of the first colluder. What
-    is said with a shared voice hangs on task and voice alone."""
+    """The voice that each label is given with: the worker's own, its group's, or that of the first
+    colluder. What is said with a shared voice depends on the task and the voice alone."""
 
     def __init__(self, people: People, conduct: Conduct, streams: Streams) -> None:
         self._people, self._random = people, streams.groups
-        self._share = conduct.share_in_common
+        self._share = conduct.group_share
         self._colludes = people.kind == COLLUDER if conduct.colluders else None
         self._grouped = conduct.groups > 0
         self._seed = int(streams.shared.integers(2**62))
@@ -68,13 +69,14 @@ class _Speakers:
             shared |= colludes
         return voice, np.flatnonzero(shared)
 
-    def lots(self, task: Codes, voice: Codes, question: int, n_questions: int) -> Floats:
+    def draws(self, task: Codes, voice: Codes, question: int, n_questions: int) -> Floats:
+        """Hashed uniform numbers of the shared voices."""
         pair = task.astype(np.int64) * self._people.voices.shape[1] + voice
         return kernels.hashed_uniform(pair * n_questions + question, 1, self._seed)[:, 0]
 
 
 class _Voices:
-    """Answers by confusion matrices, or by ability and easiness."""
+    """Draws answers from confusion matrices, or from ability and easiness."""
 
     def __init__(self, people: People, easiness: Floats | None) -> None:
         self.n_answers = people.voices.shape[-1]
@@ -82,36 +84,39 @@ class _Voices:
         self._edges = np.ascontiguousarray(columns).reshape(*columns.shape[:2], -1)
         self._ability, self._easiness = people.ability, easiness
 
-    def say(self, question: int, voice: Codes, task: Codes, truth: Codes, lot: Floats) -> Codes:
+    def say(self, question: int, voice: Codes, task: Codes, truth: Codes, uniform: Floats) -> Codes:
         if self._ability is None or self._easiness is None:
-            return self._by_matrix(question, voice, truth, lot)
+            return self._by_matrix(question, voice, truth, uniform)
         ability = self._ability[voice]
-        said = _one_coin(chance_right(ability, self._easiness[task]), truth, lot, self.n_answers)
+        said = _one_coin(
+            chance_right(ability, self._easiness[task]), truth, uniform, self.n_answers
+        )
         blind = np.flatnonzero(np.isnan(ability))
-        said[blind] = self._by_matrix(question, voice[blind], truth[blind], lot[blind])
+        said[blind] = self._by_matrix(question, voice[blind], truth[blind], uniform[blind])
         return said
 
-    def _by_matrix(self, question: int, voice: Codes, truth: Codes, lot: Floats) -> Codes:
+    def _by_matrix(self, question: int, voice: Codes, truth: Codes, uniform: Floats) -> Codes:
         row = voice.astype(np.int64) * self.n_answers + truth
         said = np.zeros(len(row), dtype=np.int32)
         for edge in self._edges[question]:
-            said += lot >= edge[row]
+            said += uniform >= edge[row]
         return said
 
 
-def _one_coin(right: Floats, truth: Codes, lot: Floats, n_answers: int) -> Codes:
-    """The truth for lots below the chance of being right, else one of the others, evenly."""
-    wrong = lot >= right
-    beyond = (lot[wrong] - right[wrong]) / (1 - right[wrong])
+def _one_coin(right: Floats, truth: Codes, uniform: Floats, n_answers: int) -> Codes:
+    """The truth where the uniform number is below the chance of being right, else one of the other
+    answers, all equally likely."""
+    wrong = uniform >= right
+    beyond = (uniform[wrong] - right[wrong]) / (1 - right[wrong])
     step = np.minimum((beyond * (n_answers - 1)).astype(np.int32), n_answers - 2) + 1
     said = truth.astype(np.int32)
     said[wrong] = (said[wrong] + step) % n_answers
     return said
 
 
-def _share_guessed(people: People, conduct: Conduct, asked: Asked) -> Floats | None:
-    """The chance that an answer is a guess: a half after `tiring` votes, three quarters after twice
-    as many. Who does not look at tasks does not tire of it."""
+def _guess_rates(people: People, conduct: Conduct, asked: Assignment) -> Floats | None:
+    """Probability that each answer is a guess: a half after `tiring` votes, three quarters after
+    twice as many. Spammers and colluders do not tire."""
     if conduct.tiring is None:
         return None
     guessed = 1 - np.exp2(-kernels.equals_before(asked.worker, asked.n_workers) / conduct.tiring)
@@ -123,8 +128,10 @@ def _share_guessed(people: People, conduct: Conduct, asked: Asked) -> Floats | N
 def draw_features(
     rate: Floats, truth: Codes, n_classes: int, random: np.random.Generator
 ) -> csr_array:
-    """Tasks by features. A task has a feature with the rate of its class; where several are right
-    with their mean rate, where none is with that of all."""
+    """Draw the matrix of tasks by features.
+
+    A task has a feature with the rate of its class; where several classes are right, with their
+    mean rate, where none is, with the mean rate of all."""
     n_tasks, n_features = truth.shape[-1], len(rate)
     rows = max(RUN // n_features, 1)
     indices, counts = [], []
@@ -141,7 +148,8 @@ def draw_features(
 
 
 def _class_shares(truth: Codes, n_classes: int) -> Floats:
-    """``[task, class]`` of ``truth[question, task]``: how the right answers are spread."""
+    """Weights ``[task, class]`` of the right answers of ``truth[question, task]``; they sum to
+    1."""
     right: Floats = np.eye(n_classes)[truth[0]] if len(truth) == 1 else truth.T.astype(float)
     right[~right.any(axis=1)] = 1
     right /= right.sum(axis=1, keepdims=True)

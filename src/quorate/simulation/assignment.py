@@ -1,4 +1,4 @@
-"""Who is asked what: assignments of tasks to workers, no worker twice on a task."""
+"""Assignments of tasks to workers, no worker twice on a task."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 GRAPHS = ("clique", "star", "ring")
 ASSIGNMENTS = ("random", "regular", "skewed", *GRAPHS)
-LOTS_AT_ONCE = 4_000_000
+DRAWS_AT_ONCE = 4_000_000
 
 
-class Asked(NamedTuple):
-    """``worker[i]`` is asked about ``task[i]``, in task order; names where a table gave them."""
+class Assignment(NamedTuple):
+    """Pairs of task and worker: ``worker[i]`` is asked about ``task[i]``, in task order. There are
+    names where a table gave them."""
 
     task: Codes
     worker: Codes
@@ -38,21 +39,21 @@ def assign(
     per_task: int | None,
     skew: float,
     random: np.random.Generator,
-) -> Asked:
-    """Tasks to workers, by the name of how."""
+) -> Assignment:
+    """Assign tasks to workers by the named scheme."""
     if assignment in GRAPHS:
         drawn = _on_graph(assignment, n_tasks, n_workers, per_task, random)
     else:
-        drawn = _drawn(assignment, n_tasks, n_workers, per_task, skew, random)
+        drawn = _workers_of_tasks(assignment, n_tasks, n_workers, per_task, skew, random)
     if drawn.size > LARGEST_CODE:
         raise UsageError(f"{drawn.size:,} votes are more than Quorate can index.")
     task = np.repeat(np.arange(n_tasks, dtype=np.int32), drawn.shape[1])
-    return Asked(task, drawn.ravel(), n_tasks, n_workers)
+    return Assignment(task, drawn.ravel(), n_tasks, n_workers)
 
 
 def teams_of(graph: str, n_workers: int) -> list[tuple[int, ...]]:
-    """Those who share a task: on the clique all, else the two workers of an edge. The star has one
-    edge between its leaves, which makes an odd cycle.
+    """Teams of workers who share tasks: on the clique all, else the two workers of an edge. The
+    star has one edge between its leaves, which makes an odd cycle.
 
     Examples:
         >>> teams_of("star", 4)
@@ -72,7 +73,7 @@ def teams_of(graph: str, n_workers: int) -> list[tuple[int, ...]]:
 def _on_graph(
     graph: str, n_tasks: int, n_workers: int, per_task: int | None, random: np.random.Generator
 ) -> Codes:
-    """``[task, i]``: every team has as many tasks as any other, or one more."""
+    """Workers ``[task, i]`` of teams that have equally many tasks, or one more."""
     teams = np.array(teams_of(graph, n_workers), dtype=np.int32)
     if per_task not in (None, teams.shape[1]):
         raise UsageError(
@@ -83,7 +84,7 @@ def _on_graph(
     return drawn
 
 
-def _drawn(
+def _workers_of_tasks(
     how: str,
     n_tasks: int,
     n_workers: int,
@@ -102,9 +103,9 @@ def _drawn(
 
 
 def _random(random: np.random.Generator, n_tasks: int, n_workers: int, per_task: int) -> Codes:
-    """``[task, i]``: different workers for each task, drawn again where two are the same."""
+    """Draw different workers ``[task, i]`` for each task, again where two are the same."""
     if per_task**2 > n_workers:
-        return _by_lot(random.random, n_tasks, n_workers, per_task)
+        return _lowest_draws(random.random, n_tasks, n_workers, per_task)
     drawn = random.integers(n_workers, size=(n_tasks, per_task), dtype=np.int32)
     while True:
         again = np.flatnonzero(_repeats(drawn))
@@ -113,20 +114,20 @@ def _random(random: np.random.Generator, n_tasks: int, n_workers: int, per_task:
         drawn[again] = random.integers(n_workers, size=(len(again), per_task), dtype=np.int32)
 
 
-def _by_lot(
-    lots: Callable[[tuple[int, int]], Floats], n_tasks: int, n_workers: int, per_task: int
+def _lowest_draws(
+    draws: Callable[[tuple[int, int]], Floats], n_tasks: int, n_workers: int, per_task: int
 ) -> Codes:
-    """The workers of the lowest lots on each task."""
+    """The workers with the lowest random numbers on each task."""
     drawn = np.empty((n_tasks, per_task), dtype=np.int32)
-    rows = max(LOTS_AT_ONCE // n_workers, 1)
+    rows = max(DRAWS_AT_ONCE // n_workers, 1)
     for start in range(0, n_tasks, rows):
-        some = lots((min(rows, n_tasks - start), n_workers))
+        some = draws((min(rows, n_tasks - start), n_workers))
         drawn[start : start + rows] = some.argpartition(per_task - 1, axis=1)[:, :per_task]
     return drawn
 
 
 def _repeats(drawn: Codes) -> NDArray[np.bool_]:
-    """The tasks on which a worker stands twice."""
+    """Whether a worker stands twice on each task."""
     ordered = np.sort(drawn, axis=1)
     twice: NDArray[np.bool_] = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     return twice
@@ -135,15 +136,15 @@ def _repeats(drawn: Codes) -> NDArray[np.bool_]:
 def _skewed(
     random: np.random.Generator, n_tasks: int, n_workers: int, per_task: int, skew: float
 ) -> Codes:
-    """One worker after the other, each by its weight among those who are left; the weight of the
-    i-th worker is i to the power of -skew."""
+    """Draw workers without replacement, weighted: the i-th worker has the weight i to the power of
+    -skew."""
     require_number("skew", skew, at_least=0)
     if skew > 10:
         raise UsageError(f"skew must be a number from 0 to 10, not {skew!r}.")
     weight = np.arange(1, n_workers + 1, dtype=float) ** -skew
     weight /= weight.sum()
     if per_task**2 > n_workers or weight[per_task - 1 :].sum() < 0.1:
-        return _by_lot(
+        return _lowest_draws(
             lambda size: random.exponential(size=size) / weight, n_tasks, n_workers, per_task
         )
     edges = weight.cumsum()[:-1]
@@ -157,8 +158,10 @@ def _skewed(
 
 
 def _regular(random: np.random.Generator, n_tasks: int, n_workers: int, per_task: int) -> Codes:
-    """Every worker has as many tasks as any other, or one more. The places are shuffled, and a task
-    on which a worker stands twice shares its workers out anew with another, until there is none.
+    """Draw workers so that all have equally many tasks, or one more.
+
+    The places are shuffled, and the workers of a task on which one stands twice are dealt again
+    with those of another task, until there is no such task.
     """
     if 2 * per_task > n_workers:  # few are left out: draw those
         asked = np.ones((n_tasks, n_workers), dtype=bool)
@@ -178,24 +181,24 @@ def _regular(random: np.random.Generator, n_tasks: int, n_workers: int, per_task
         order = order[np.argsort(~twice[order], kind="stable")]
         pairs = min(n_twice, n_tasks // 2)
         one, other = order[:pairs], order[::-1][:pairs]
-        drawn[one], drawn[other] = _shared_out(random, drawn[one], drawn[other])
+        drawn[one], drawn[other] = _redealt(random, drawn[one], drawn[other])
 
 
-def _shared_out(random: np.random.Generator, one: Codes, other: Codes) -> tuple[Codes, Codes]:
-    """The workers of pairs of tasks dealt anew: who is on both stays there, the rest at random."""
+def _redealt(random: np.random.Generator, one: Codes, other: Codes) -> tuple[Codes, Codes]:
+    """Deal the workers of pairs of tasks again: a worker on both stays, the others at random."""
     both = np.sort(np.concatenate([one, other], axis=1), axis=1)
     same = both[:, 1:] == both[:, :-1]
-    lots = random.random(both.shape)
-    lots[:, :-1][same] -= 1  # the first of a run goes to the one, the last to the other
-    lots[:, 1:][same] += 1
-    dealt = np.take_along_axis(both, np.argsort(lots, axis=1), axis=1)
+    draws = random.random(both.shape)
+    draws[:, :-1][same] -= 1  # the first of a run goes to the one, the last to the other
+    draws[:, 1:][same] += 1
+    dealt = np.take_along_axis(both, np.argsort(draws, axis=1), axis=1)
     per_task = one.shape[1]
     return dealt[:, :per_task], dealt[:, per_task:]
 
 
-def from_table(source: Any, n_tasks: int | None, n_workers: int | None) -> Asked:
-    """The pairs of a table of task and worker, by name, or of an array of codes; a pair that comes
-    again counts once."""
+def from_table(source: Any, n_tasks: int | None, n_workers: int | None) -> Assignment:
+    """Read the assignment from a table of task and worker, by name, or an array of codes; a
+    repeated pair counts once."""
     if isinstance(source, np.ndarray):
         asked = _from_codes(source, n_tasks, n_workers)
     else:
@@ -210,7 +213,7 @@ def from_table(source: Any, n_tasks: int | None, n_workers: int | None) -> Asked
     return asked._replace(task=asked.task[order], worker=asked.worker[order])
 
 
-def _from_codes(pairs: NDArray[Any], n_tasks: int | None, n_workers: int | None) -> Asked:
+def _from_codes(pairs: NDArray[Any], n_tasks: int | None, n_workers: int | None) -> Assignment:
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or not len(pairs):
         raise DataError(
             "An array of assignments has a row for each task and worker, both as numbers from 0;"
@@ -224,10 +227,10 @@ def _from_codes(pairs: NDArray[Any], n_tasks: int | None, n_workers: int | None)
         sizes.append(size)
     _, first = np.unique(pairs[:, 0].astype(np.int64) * sizes[1] + pairs[:, 1], return_index=True)
     task, worker = pairs[np.sort(first)].T.astype(np.int32)
-    return Asked(task, worker, sizes[0], sizes[1])
+    return Assignment(task, worker, sizes[0], sizes[1])
 
 
-def _from_names(source: Any) -> Asked:
+def _from_names(source: Any) -> Assignment:
     from quorate.votes import complete_rows, find, read_table, retyped
 
     table = read_table(source, ("task", "worker"), strict=False)
@@ -238,4 +241,4 @@ def _from_names(source: Any) -> Asked:
     task, worker = (find(frame[name.name], name).to_numpy().astype(np.int32) for name in names)
     if table.text:
         names = [retyped(name) for name in names]
-    return Asked(task, worker, len(names[0]), len(names[1]), *names)
+    return Assignment(task, worker, len(names[0]), len(names[1]), *names)

@@ -1,4 +1,4 @@
-"""A simulated crowd, and all that is known of it."""
+"""A simulated crowd, with its truth and its workers' confusion matrices."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 class Crowd:
     """Simulated labels, the truth behind them, and the workers' confusion matrices.
 
-    ``truth[task]`` is the right class and ``confusion[worker, truth, label]`` how often a rested
-    worker says what. With several right answers ``truth[task, class]`` is 1 where a class is right,
-    ``confusion[worker, class, truth, label]`` is about whether it is named, and ``labels`` has a
-    label for each class that a worker names, or -1 for one who names none.
+    ``truth[task]`` is the right class and ``confusion[worker, truth, label]`` the confusion
+    matrix of a rested worker. With several right answers ``truth[task, class]`` is 1 where a class
+    is right, ``confusion[worker, class, truth, label]`` is about whether it is named, and
+    ``labels`` has a label for each class that a worker names, or -1 for one who names none.
 
-    Of each worker `kind` is honest, spammer, inverted or colluder, `group` the number of its group
-    of judges, or -1, and `ability` GLAD's, NaN for spammers; of each task `difficulty` is GLAD's.
+    For each worker `kind` is honest, spammer, inverted or colluder, `group` the number of its group
+    of judges, or -1, and `ability` GLAD's, NaN for spammers; for each task `difficulty` is GLAD's.
     ``feature_rate[feature, class]`` is how often tasks of a class have a feature. `prior` are the
-    class shares; with several right answers how often each class is right.
+    class shares; with several right answers, the rate at which each class is right.
 
     `votes`, `gold` and `features` are tables by name, as `quorate.aggregate` reads them.
     """
@@ -54,7 +54,8 @@ class Crowd:
 
     @cached_property
     def accuracy(self) -> Floats:
-        """How often each worker is right, while rested; of several right answers, about each."""
+        """Accuracy of each worker while rested; with several right answers, averaged over
+        classes."""
         share = self._shares()
         if self.several:
             right = np.diagonal(self.confusion, axis1=2, axis2=3)
@@ -69,7 +70,7 @@ class Crowd:
 
     @cached_property
     def codebook(self) -> Codebook:
-        """The names: tasks t1, t2, ..., workers w1, w2, ..., classes a, b, ..., features f1, ..."""
+        """Names: tasks t1, t2, ..., workers w1, w2, ..., classes a, b, ..., features f1, ..."""
         labels = self.labels
         tasks = _numbered("task", "t", labels.n_tasks)
         workers = _numbered("worker", "w", labels.n_workers)
@@ -83,7 +84,7 @@ class Crowd:
     @cached_property
     def votes(self) -> pl.DataFrame:
         """A table of task, worker and label. With several right answers there is a row for each
-        class that a worker names, and one without a label for who names none."""
+        class that a worker names, and one without a label for a worker who names none."""
         import polars as pl
 
         book, labels = self.codebook, self.labels
@@ -97,12 +98,12 @@ class Crowd:
 
     @cached_property
     def gold(self) -> pl.DataFrame:
-        """A table of task and label, the truth; and of GLAD's difficulty, where tasks have one."""
+        """A table of task and true label, with GLAD's difficulty where tasks have one."""
         import polars as pl
 
         book = self.codebook
         if self.several:
-            task, code = np.nonzero(_or_none(self.truth))
+            task, code = np.nonzero(_with_none_column(self.truth))
             code = np.where(code < self.labels.n_classes, code, -1)
             return pl.DataFrame([book.tasks.gather(task), _named(book.classes, code)])
         table = pl.DataFrame([book.tasks, book.classes.gather(self.truth)])
@@ -112,7 +113,8 @@ class Crowd:
 
     @cached_property
     def workers(self) -> pl.DataFrame:
-        """A table of worker, votes, accuracy, and what else is known: kind, group, ability."""
+        """A table of worker, votes and accuracy, with kind, group and ability where there are
+        any."""
         import polars as pl
 
         count = np.bincount(self._voters, minlength=self.labels.n_workers)
@@ -161,7 +163,7 @@ class Crowd:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """What `quorate simulate --json` prints."""
+        """The dictionary that `quorate simulate --json` prints."""
         count = np.bincount(self._voters, minlength=self.labels.n_workers)
         kinds = Counter([] if self.kind is None else self.kind.tolist())
         return {
@@ -183,7 +185,7 @@ class Crowd:
 
     @cached_property
     def _first(self) -> NDArray[np.bool_]:
-        """Which labels are the first of a worker on a task."""
+        """Whether each label is the first of its worker on its task."""
         if not self.several:
             return np.ones(self.labels.n_labels, dtype=bool)
         first = np.ones(self.labels.n_labels, dtype=bool)
@@ -204,12 +206,12 @@ def choices(task: Codes, worker: Codes, named: Codes) -> tuple[Codes, Codes, Cod
         >>> choices(np.array([0, 1]), np.array([5, 6]), named)
         (array([0, 0, 1]), array([5, 5, 6]), array([ 0,  1, -1]))
     """
-    vote, label = np.nonzero(_or_none(named.T))
+    vote, label = np.nonzero(_with_none_column(named.T))
     return task[vote], worker[vote], np.where(label < len(named), label, -1)
 
 
-def _or_none(right: Codes) -> NDArray[np.bool_]:
-    """With one more column, true where no other is."""
+def _with_none_column(right: Codes) -> NDArray[np.bool_]:
+    """The array with one more column, true where no other is."""
     some = right.astype(bool)
     return np.concatenate([some, ~some.any(axis=1, keepdims=True)], axis=1)
 
@@ -221,7 +223,7 @@ def _numbered(name: str, letter: str, n: int) -> pl.Series:
 
 
 def _class_names(n: int) -> pl.Series:
-    """Letters as far as they go; in the order of the codes when sorted."""
+    """Names of the classes: letters, or numbers if there are more; they sort in code order."""
     import polars as pl
 
     if n <= 26:

@@ -1,4 +1,4 @@
-"""Crowds with known truth, for every model there is."""
+"""Simulate crowds with known truth, for every model there is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quorate.errors import UsageError
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 from quorate.simulation.answers import answers, draw_features
-from quorate.simulation.assignment import ASSIGNMENTS, Asked, assign, from_table
+from quorate.simulation.assignment import ASSIGNMENTS, Assignment, assign, from_table
 from quorate.simulation.crowd import Crowd, choices
 from quorate.simulation.people import (
     Conduct,
@@ -32,8 +32,8 @@ WORKERS, TASKS = 50, 1000
 OPTIONS = ("workers", "n_tasks", "labels_per_task", "n_classes", "assignment", "seed")
 
 
-class Skilled(TypedDict, total=False):
-    """What workers know."""
+class SkillOptions(TypedDict, total=False):
+    """Options for the skills of workers."""
 
     kind: Literal["one-coin", "confusion", "glad"] | None
     beta: tuple[float, float]
@@ -43,8 +43,8 @@ class Skilled(TypedDict, total=False):
     easiness_prior: tuple[float, float]
 
 
-class Behaving(TypedDict, total=False):
-    """How workers behave."""
+class ConductOptions(TypedDict, total=False):
+    """Options for the behaviour of workers."""
 
     spammers: float
     inverted: float
@@ -54,8 +54,8 @@ class Behaving(TypedDict, total=False):
     tiring: float | None
 
 
-class Simulating(Skilled, Behaving, total=False):
-    """Everything else that `simulate` can be told, beside what it names itself."""
+class SimulateOptions(SkillOptions, ConductOptions, total=False):
+    """Keyword arguments of `simulate` beside those in its signature."""
 
     prior: Floats | Sequence[float] | None
     several: float | None
@@ -71,44 +71,44 @@ def simulate(
     n_classes: int | None = None,
     assignment: Any = "random",
     seed: int = 0,
-    **how: Unpack[Simulating],
+    **how: Unpack[SimulateOptions],
 ) -> Crowd:
-    """Draw a crowd whose truth is known: tasks, workers, who is asked what, and what they say.
+    """Simulate a crowd whose truth is known: tasks, workers, assignment and answers.
 
-    Each aspect has a random stream of its own: to switch one on does not change what is drawn for
+    Each aspect has a random stream of its own: switching one on does not change what is drawn for
     the others.
 
     Options (all but the first three by name):
-        workers: how many (50), or their confusion matrices ``[worker, truth, label]``.
-        n_tasks: how many tasks (1000).
-        labels_per_task: different workers on each task (5, or all if they are fewer).
-        n_classes: how many classes (2).
-        kind: what workers know. ``"one-coin"``: each is right with one probability, else wrong
-            evenly. ``"confusion"``: right with another probability for each class, and with its own
-            errors. ``"glad"``: right by ability times the task's easiness.
-        beta, low, high: these probabilities are low + (high - low) * Beta(a, b).
+        workers: number of workers (50), or their confusion matrices ``[worker, truth, label]``.
+        n_tasks: number of tasks (1000).
+        labels_per_task: number of different workers on each task (5, or all if they are fewer).
+        n_classes: number of classes (2).
+        kind: the model of workers. ``"one-coin"``: one accuracy, wrong answers equally likely.
+            ``"confusion"``: an accuracy for each class, and errors of the worker's own.
+            ``"glad"``: right by ability times the task's easiness.
+        beta, low, high: accuracies are low + (high - low) * Beta(a, b).
         ability_prior, easiness_prior: mean and standard deviation of GLAD's abilities, and of the
             logarithms of easiness.
-        prior: the class shares; even, if not given.
-        several: tasks have several right answers: with this probability each class is right, and
-            workers name each, or not.
-        assignment: ``"random"``; ``"regular"``, as many tasks for every worker; ``"skewed"``, a few
-            workers do most; ``"clique"``, everybody labels everything; ``"star"`` (one worker with
-            each other, and the next two with each other) or ``"ring"``, two workers for each task;
-            or a table of task and worker.
-        skew: the i-th worker of a skewed crowd is drawn by a weight of i to the power of -skew.
-        spammers: the share of workers who answer the same whatever the truth, each with shares of
-            the classes of its own.
+        prior: the class shares; uniform by default.
+        several: tasks have several right answers: each class is right with this probability, and
+            workers name each class or not.
+        assignment: ``"random"``; ``"regular"``, equally many tasks for all workers; ``"skewed"``, a
+            few workers do most; ``"clique"``, every worker labels every task; ``"star"`` (one
+            worker with each other, and the next two with each other) or ``"ring"``, two workers for
+            each task; or a table of task and worker.
+        skew: the i-th worker of a skewed crowd has the weight i to the power of -skew.
+        spammers: the share of workers who answer independently of the truth, each with class
+            shares of its own.
         inverted: the share of workers who say the next class instead of the one they mean; in GLAD
-            of those with their ability turned round.
-        colluders: a number of workers who all give one answer to a task, that of the first of them.
-        groups: a number of groups, in which the honest workers are judges.
-        correlation: how often a judge gives its group's common answer to the task (0.5), which is
-            right as often as a member is on average; else its own.
-        tiring: a number of votes after which half of a worker's answers are guesses, after twice
-            as many three quarters.
-        n_features: binary features of the tasks, with a rate for each class from 0.1 to 0.9.
-        seed: another number, another crowd.
+            the share with a negated ability.
+        colluders: the number of workers who all give the answer of the first of them.
+        groups: the number of groups of judges that the honest workers are in.
+        correlation: the rate at which a judge gives its group's common answer to the task (0.5),
+            which is as accurate as its members are on average; else its own.
+        tiring: the number of votes after which half of a worker's answers are guesses; three
+            quarters after twice as many.
+        n_features: number of binary features of tasks, with a rate for each class from 0.1 to 0.9.
+        seed: seed of the random streams.
 
     Examples:
         >>> crowd = simulate(20, 100, 3, n_classes=4, spammers=0.1, seed=1)
@@ -120,14 +120,14 @@ def simulate(
         >>> ring.labels.n_labels
         200
     """
-    refuse_unknown("simulate", how, (*Simulating.__annotations__, *OPTIONS))
+    refuse_unknown("simulate", how, (*SimulateOptions.__annotations__, *OPTIONS))
     given = None if workers is None or np.ndim(workers) == 0 else _matrices(workers)
     classes = _classes(n_classes, how.get("prior"), how.get("several"), given)
     kind: str | None = how.get("kind")
-    skills = Skills(**{**some_of(how, Skilled), "kind": kind or "one-coin"})
-    conduct = Conduct(**some_of(how, Behaving))
+    skills = Skills(**{**some_of(how, SkillOptions), "kind": kind or "one-coin"})
+    conduct = Conduct(**some_of(how, ConductOptions))
     require_whole("n_features", how.get("n_features", 0), at_least=0)
-    _require_no_surplus(given, how)
+    _refuse_with_matrices(given, how)
     streams = _streams(seed, given is not None)
 
     size = Size(len(given) if given is not None else workers, n_tasks, labels_per_task)
@@ -147,7 +147,7 @@ def simulate(
 
 
 class Size(NamedTuple):
-    """How many workers, tasks, and labels of each task are asked for; None if that is open."""
+    """Requested number of workers, tasks, and labels per task; None where it is open."""
 
     workers: Any
     tasks: int | None
@@ -155,19 +155,19 @@ class Size(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """All that was drawn for a crowd."""
+    """Everything drawn for a crowd."""
 
     labels: Labels
     truth: Codes
     classes: _Classes
     people: People
-    asked: Asked
+    asked: Assignment
     easiness: Floats | None
     rate: Floats | None
 
 
 def _crowd(drawn: Drawing) -> Crowd:
-    """The crowd, with one right answer for each task or with several."""
+    """Make the crowd, with one right answer for each task or with several."""
     several = drawn.classes.several is not None
     people, asked, truth = drawn.people, drawn.asked, drawn.truth
     return Crowd(
@@ -185,15 +185,15 @@ def _crowd(drawn: Drawing) -> Crowd:
     )
 
 
-def _require_no_surplus(given: Floats | None, how: Simulating) -> None:
-    """Confusion matrices leave nothing open of what workers know."""
-    for surplus in ("kind", "several"):
-        if given is not None and how.get(surplus) is not None:
-            raise UsageError(f"Confusion matrices say all of the workers: leave {surplus} out.")
+def _refuse_with_matrices(given: Floats | None, how: SimulateOptions) -> None:
+    """Refuse options that contradict given confusion matrices."""
+    for option in ("kind", "several"):
+        if given is not None and how.get(option) is not None:
+            raise UsageError(f"Confusion matrices say all of the workers: leave {option} out.")
 
 
-def _assigned(assignment: str, size: Size, skew: float, random: np.random.Generator) -> Asked:
-    """Who is asked what, drawn."""
+def _assigned(assignment: str, size: Size, skew: float, random: np.random.Generator) -> Assignment:
+    """Draw an assignment."""
     n_tasks = _count("n_tasks", size.tasks, TASKS)
     n_workers = _count("workers", size.workers, WORKERS)
     per_task = size.labels_per_task
@@ -204,7 +204,7 @@ def _assigned(assignment: str, size: Size, skew: float, random: np.random.Genera
 def _features(
     n_features: int, truth: Codes, n_classes: int, random: np.random.Generator
 ) -> tuple[Floats | None, csr_array | None]:
-    """How often tasks of a class have each feature, and which have it."""
+    """Draw the rate of each feature in each class, and the features of the tasks."""
     if not n_features:
         return None, None
     rate = random.uniform(0.1, 0.9, (n_features, n_classes))
@@ -213,7 +213,7 @@ def _features(
 
 @dataclass(frozen=True, eq=False)
 class _Classes:
-    """How many there are, and how often each is right: one of them, or each for itself."""
+    """Number of classes, and how often each is right: one of them, or each by itself."""
 
     n: int
     prior: Floats | None
@@ -229,7 +229,7 @@ class _Classes:
         return np.full(self.n, share) if self.prior is None else self.prior
 
     def truth(self, n_tasks: int, random: np.random.Generator) -> Codes:
-        """``[question, task]``: the right answer to each question."""
+        """Draw the right answers ``[question, task]``."""
         if self.several is None:
             return random.choice(self.n, n_tasks, p=self.prior).astype(np.int32)[None]
         right = random.random((n_tasks, self.n)) < self.several
@@ -282,8 +282,8 @@ def _numbers(option: str, values: Any) -> Floats:
 
 
 def _streams(seed: int, by_matrices: bool) -> Streams:
-    """Truth, assignment and answers of given matrices all come from the first stream, as they did
-    before there were others."""
+    """Random streams of all aspects. With given matrices truth, assignment and answers all come
+    from the first stream, as they did before there were others."""
     require_whole("seed", seed, at_least=0)
     first = np.random.default_rng(int(seed))
     streams = Streams(*first.spawn(len(Streams._fields)))
@@ -298,8 +298,8 @@ def _count(option: str, value: Any, default: int = 1) -> int:
     return int(value)
 
 
-def _from_table(assignment: Any, size: Size) -> Asked | None:
-    """Who is asked what by a table; None if the assignment is to be drawn."""
+def _from_table(assignment: Any, size: Size) -> Assignment | None:
+    """Read the assignment from a table; None if it is to be drawn."""
     if isinstance(assignment, str):
         if assignment in ASSIGNMENTS:
             return None
@@ -313,7 +313,9 @@ def _from_table(assignment: Any, size: Size) -> Asked | None:
     return from_table(assignment, size.tasks, size.workers)
 
 
-def _labels(asked: Asked, said: Codes, classes: _Classes, features: csr_array | None) -> Labels:
+def _labels(
+    asked: Assignment, said: Codes, classes: _Classes, features: csr_array | None
+) -> Labels:
     task, worker = asked.task, asked.worker
     label = said[0]
     if classes.several is not None:

@@ -1,4 +1,4 @@
-"""Who the workers are: what they know, and how they behave."""
+"""Draw the workers: their skills and their behaviour."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Streams(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """One with an answer for each class; or with several right answers two for each class."""
+    """Number of questions and of their answers: one question with an answer for each class, or,
+    with several right answers, a yes-no question for each class."""
 
     n_questions: int
     n_answers: int
@@ -44,8 +45,8 @@ class Questions(NamedTuple):
 
 @dataclass(frozen=True)
 class Skills:
-    """What workers know before any misbehaves: accuracies of low + (high - low) * Beta, or normal
-    abilities on tasks of log-normal easiness."""
+    """Skills of honest workers: accuracies of low + (high - low) * Beta, or normal abilities on
+    tasks of log-normal easiness."""
 
     kind: str = "one-coin"
     beta: tuple[float, float] = (4.0, 2.0)
@@ -68,7 +69,7 @@ class Skills:
             require_number(name, pair[1], at_least=1e-6 if name == "beta" else 0)
 
     def matrices(self, n: int, ask: Questions, random: np.random.Generator) -> Floats:
-        """``[question, worker, truth, label]`` of so many one-coin or full confusion matrices."""
+        """Draw `n` one-coin or full confusion matrices ``[question, worker, truth, label]``."""
         if self.kind == "one-coin":
             one = one_coin_confusion(self._accuracies(random, (n,)), ask.n_answers)
             return np.repeat(one[None], ask.n_questions, axis=0)
@@ -86,7 +87,7 @@ class Skills:
         return accuracy
 
     def expected(self, ability: Floats, ask: Questions) -> Floats:
-        """The matrices of these abilities on average over tasks of all kinds of easiness."""
+        """Confusion matrices of these abilities, averaged over the easiness of tasks."""
         nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
         mean, deviation = self.easiness_prior
         right = chance_right(ability[:, None], np.exp(mean + deviation * nodes))
@@ -95,15 +96,16 @@ class Skills:
 
 
 def chance_right(ability: Floats, easiness: Floats) -> Floats:
-    """GLAD's, whose logistic does not overflow as written here."""
+    """GLAD's probability of a right answer; as a tanh the logistic does not overflow."""
     right: Floats = 0.5 * (1 + np.tanh(0.5 * ability * easiness))
     return right
 
 
 @dataclass(frozen=True)
 class Conduct:
-    """How workers behave: shares of spammers and inverted workers, a number of colluders, groups
-    whose members' errors are correlated, and after how many votes half the answers are guesses."""
+    """Behaviour of workers: shares of spammers and inverted workers, the number of colluders,
+    groups of correlated workers, and the number of votes after which half the answers are
+    guesses."""
 
     spammers: float = 0.0
     inverted: float = 0.0
@@ -134,12 +136,12 @@ class Conduct:
                 raise UsageError("tiring must be a number of votes above 0, not 0.")
 
     @property
-    def share_in_common(self) -> float:
+    def group_share(self) -> float:
         return 0.5 if self.correlation is None else self.correlation
 
     def kinds(self, n_workers: int, streams: Streams) -> NDArray[np.str_]:
-        """The kind of each worker. Each kind has an order of its own in which workers are taken, so
-        that it is the same workers whatever other kinds there are, but for those taken already.
+        """Draw the kind of each worker. Each kind takes workers in a random order of its own, so
+        that it has the same workers whatever other kinds there are, but for those taken already.
         """
         numbers = {
             SPAMMER: (round(self.spammers * n_workers), streams.spammers),
@@ -159,7 +161,7 @@ class Conduct:
         return kind
 
     def membership(self, kind: NDArray[np.str_], random: np.random.Generator) -> Codes:
-        """The group of each honest worker, all of about the same size, or -1."""
+        """Draw the group of each honest worker, of about equal sizes; -1 for the others."""
         if self.groups > len(kind):
             raise UsageError(f"{self.groups} groups are more than the {len(kind)} workers.")
         if not self.groups:
@@ -170,9 +172,11 @@ class Conduct:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """``voices[question, voice, truth, label]``: each worker has a voice, and behind them each
-    group; colluders all speak with the voice of `leader`. `ability` is that of the voices, NaN
-    where a voice has a matrix. `confusion` is what comes of it, worker by worker."""
+    """The drawn workers, with confusion matrices ``voices[question, voice, truth, label]``.
+
+    Each worker has a voice, and behind them each group; colluders all speak with the voice of
+    `leader`. `ability` is that of the voices, NaN where a voice has a matrix. `confusion` has the
+    resulting matrices of the workers."""
 
     kind: NDArray[np.str_]
     group: Codes
@@ -194,7 +198,7 @@ def draw_people(
     ask: Questions,
     streams: Streams,
 ) -> People:
-    """Workers of these skills, or of given matrices, some of whom misbehave."""
+    """Draw workers with these skills, or with given matrices, some of whom misbehave."""
     kind = conduct.kinds(n_workers, streams)
     group = conduct.membership(kind, streams.groups)
     leader = int(np.flatnonzero(kind == COLLUDER)[0]) if conduct.colluders else -1
@@ -216,22 +220,23 @@ def draw_people(
     voices[:, :n_workers][:, kind == SPAMMER] = streams.spammers.dirichlet(
         np.ones(ask.n_answers), (ask.n_questions, int(np.sum(kind == SPAMMER)), 1)
     )
-    return People(kind, group, voices, leader, ability, _mixed(voices, group, conduct))
+    return People(kind, group, voices, leader, ability, _worker_confusion(voices, group, conduct))
 
 
 def _means(values: Floats, group: Codes, n_groups: int) -> Floats:
-    """The mean of each group's members; the first worker's for a group without any."""
+    """Mean over each group's members; the first worker's value for a group without any."""
     members: Iterable[NDArray[np.bool_]] = (group == g for g in range(n_groups))
     means = [values[m].mean(axis=0) if m.any() else values[0] for m in members]
     return np.array(means).reshape(n_groups, *values.shape[1:])
 
 
-def _mixed(voices: Floats, group: Codes, conduct: Conduct) -> Floats:
-    """Members of a group speak with its voice as often as the correlation says."""
+def _worker_confusion(voices: Floats, group: Codes, conduct: Conduct) -> Floats:
+    """Confusion matrices of the workers: a member of a group speaks with its voice at the rate of
+    the correlation."""
     confusion = voices[:, : len(group)].copy()
     member = group >= 0
     if member.any():
-        share = conduct.share_in_common
+        share = conduct.group_share
         common = voices[:, len(group) + group[member]]
         confusion[:, member] = share * common + (1 - share) * confusion[:, member]
     return confusion

@@ -77,7 +77,7 @@ class VoteStats(NamedTuple):
 
 
 class SupportStats(NamedTuple):
-    """What the other votes say of each worker's labels.
+    """Support of each worker's labels by the other votes.
 
     ``support[worker, node]`` is a histogram of the probabilities that the others give to the
     worker's labels; ``information[worker]`` the observed information on the accuracy, and the part
@@ -133,9 +133,9 @@ def _support_from_others(
     weight = np.log(p) - np.log((1 - p) / max(block.n_classes - 1, 1))
     log_joint = block.weighted_votes(weight) + crowd.log_prior
     posterior, _ = kernels.normalise(block.clamped(log_joint))
-    belief = kernels.belief_in_labels(block.indptr, block.label, posterior)
-    by_others = belief / (belief + (1 - belief) * np.exp(weight)[block.worker])
-    information = _information(block, crowd, posterior, belief)
+    correct = kernels.probability_correct(block.indptr, block.label, posterior)
+    by_others = correct / (correct + (1 - correct) * np.exp(weight)[block.worker])
+    information = _information(block, crowd, posterior, correct)
     return state, SupportStats(_histogram(block, by_others), block.crowd.scatter(information))
 
 
@@ -151,7 +151,7 @@ def _histogram(block: Labels, values: Floats) -> Floats | Rows:
     return TallIncidence(both, place, len(both), height).scatter(share[:, None])
 
 
-def _information(block: Labels, crowd: CrowdEstimate, posterior: Floats, belief: Floats) -> Floats:
+def _information(block: Labels, crowd: CrowdEstimate, posterior: Floats, correct: Floats) -> Floats:
     """Observed information of each label on its worker's accuracy, and the part due to others.
 
     The first is the information if the truth were known, less its variance. The second sums over
@@ -159,14 +159,14 @@ def _information(block: Labels, crowd: CrowdEstimate, posterior: Floats, belief:
     with the same label are right together."""
     p = crowd.accuracy[block.worker]
     slope = 1 / (p * (1 - p))
-    observed = belief / p**2 + (1 - belief) / (1 - p) ** 2 - slope**2 * belief * (1 - belief)
+    observed = correct / p**2 + (1 - correct) / (1 - p) ** 2 - slope**2 * correct * (1 - correct)
     weight = crowd.variance / (crowd.accuracy * (1 - crowd.accuracy)) ** 2
     of_class = block.weighted_votes(weight)  # [task, class]
     task = np.repeat(np.arange(block.n_tasks), block.n_said)
     alike = of_class[task, block.label]
-    unlike = (posterior**2 * of_class).sum(axis=1)[task] - belief**2 * alike
+    unlike = (posterior**2 * of_class).sum(axis=1)[task] - correct**2 * alike
     alike = alike - weight[block.worker]
-    dependent = belief**2 * ((1 - belief) ** 2 * alike + unlike)
+    dependent = correct**2 * ((1 - correct) ** 2 * alike + unlike)
     return np.stack([observed, slope**2 * dependent], axis=1)
 
 

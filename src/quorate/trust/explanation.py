@@ -42,7 +42,7 @@ KNOWN = "The answer is known: no vote can change it."
 class Explanation:
     """Why a task has its label.
 
-    All evidence is in decibans for `label` against `runner_up`, the next likeliest class: 10 is
+    All evidence is in decibans for `label` against `runner_up`, the next most probable class: 10 is
     ten to one. `prior`, the decibans of `votes`, and those of the task's `features`, if it has any,
     add up to `decibans`, the posterior's log-odds. `votes` has a row for each vote, with its
     worker's accuracy and interval; `without` is what the label would be without the vote, where
@@ -93,7 +93,7 @@ class Case:
 
     task: Any
     votes: Labels
-    belief: Floats
+    posterior: Floats
     answer: int
     of_task: Mapping[str, Floats]
 
@@ -130,20 +130,20 @@ class Shares(NamedTuple):
         return Evidence(self.prior, self.said[np.arange(len(label)), label], self.features)
 
 
-Believe = Callable[[Labels], Floats]
+PosteriorFunction = Callable[[Labels], Floats]
 Task = tuple[Any, Any, Any]  # workers, their labels, and the weights
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a task is explained with: the model, parameters whose last worker is an average one, the
+    """Context of an explanation: the model, parameters whose last worker is an average one, the
     names, the table of workers, and the function from labels to their posterior."""
 
     model: AnyModel
     params: Any
     book: Codebook
     workers: pl.DataFrame
-    believe: Believe
+    posterior_of: PosteriorFunction
     method: str
     kind: Kind
 
@@ -151,24 +151,26 @@ class Context:
 def explain(case: Case, context: Context, confidence: float) -> Explanation:
     """Explain a task; `confidence` is the confidence at which a label is settled."""
     require_probability("confidence", confidence)
-    believe, classes = context.believe, context.book.classes
+    posterior_of, classes = context.posterior_of, context.book.classes
     shares = _shares(context.model, context.params, case)
     if shares is not None and not _adds_up(shares, case):
         shares = None
-    evidence = _shapley(case, believe) if shares is None else shares.of(case.votes.label)
-    scores = kernels.log_or(case.belief) if evidence is None else evidence.total
+    evidence = _shapley(case, posterior_of) if shares is None else shares.of(case.votes.label)
+    scores = kernels.log_or(case.posterior) if evidence is None else evidence.total
     rival = _runner_up(scores, case.answer)
-    flips = _flips(case, shares, believe)
+    flips = _flips(case, shares, posterior_of)
     return Explanation(
         task=case.task,
         label=classes[case.answer],
         runner_up=None if rival is None else classes[rival],
-        confidence=float(case.belief[case.answer]),
+        confidence=float(case.posterior[case.answer]),
         decibans=_between(None if evidence is None else scores, case.answer, rival),
         prior=_between(None if evidence is None else evidence.prior, case.answer, rival),
         features=_between(None if evidence is None else evidence.features, case.answer, rival),
         vote_frame=_vote_table(case, evidence, flips, rival, context),
-        more_votes=None if evidence is None else _more_votes(case, shares, believe, confidence),
+        more_votes=None
+        if evidence is None
+        else _more_votes(case, shares, posterior_of, confidence),
         settled_at=confidence,
         known=case.known,
         method=context.method,
@@ -210,22 +212,25 @@ def _adds_up(shares: Shares, case: Case) -> bool:
     """Whether the evidence sums to the posterior; a gold answer needs no evidence."""
     if case.known:
         return True
-    belief, _ = kernels.normalise(shares.of(case.votes.label).total[None].copy())
-    return bool(np.allclose(belief[0], case.belief, rtol=0, atol=SAME))
+    posterior, _ = kernels.normalise(shares.of(case.votes.label).total[None].copy())
+    return bool(np.allclose(posterior[0], case.posterior, rtol=0, atol=SAME))
 
 
-def _shapley(case: Case, believe: Believe) -> Evidence | None:
+def _shapley(case: Case, posterior_of: PosteriorFunction) -> Evidence | None:
     """Shapley value of each vote in the log posterior; None where that is minus infinity for some
     of the votes, or where the posterior depends on the task's local state."""
     if case.known:
         return None
     n = len(case.votes.label)
     sets, part = _all_sets(n) if n <= ALL_ORDERS else _some_orders(n)
-    beliefs = believe(_labels_of(case.votes, [_some(case.votes, held) for held in sets]))
+    posteriors = posterior_of(_labels_of(case.votes, [_subset(case.votes, held) for held in sets]))
     everything, nothing = sets.all(axis=1).argmax(), (~sets).all(axis=1).argmax()
-    if not np.allclose(beliefs[everything], case.belief, rtol=0, atol=SAME) or not beliefs.all():
+    if (
+        not np.allclose(posteriors[everything], case.posterior, rtol=0, atol=SAME)
+        or not posteriors.all()
+    ):
         return None
-    log = np.log(beliefs)
+    log = np.log(posteriors)
     return Evidence(log[nothing], part @ log)
 
 
@@ -301,28 +306,28 @@ class Flips(NamedTuple):
     becomes: Sequence[int | None]
 
 
-def _flips(case: Case, shares: Shares | None, believe: Believe) -> Flips:
+def _flips(case: Case, shares: Shares | None, posterior_of: PosteriorFunction) -> Flips:
     nothing = [None] * len(case.votes.label)
-    changed = None if case.known else _if_changed(case, shares, believe)
+    changed = None if case.known else _posteriors_if_changed(case, shares, posterior_of)
     if changed is None:
         return Flips(nothing, nothing, nothing)
     gone, other = changed
     instead: list[int | None] = []
     becomes: list[int | None] = []
-    for beliefs in other:
-        answers = [_other_answer(belief, case.answer) for belief in beliefs]
+    for posteriors in other:
+        answers = [_other_answer(posterior, case.answer) for posterior in posteriors]
         lost = [
-            (answer is None, belief[case.answer])
-            for answer, belief in zip(answers, beliefs, strict=True)
+            (answer is None, posterior[case.answer])
+            for answer, posterior in zip(answers, posteriors, strict=True)
         ]
         said = lost.index(min(lost))
         instead.append(None if answers[said] is None else said)
         becomes.append(answers[said])
-    return Flips([_other_answer(belief, case.answer) for belief in gone], instead, becomes)
+    return Flips([_other_answer(posterior, case.answer) for posterior in gone], instead, becomes)
 
 
-def _if_changed(
-    case: Case, shares: Shares | None, believe: Believe
+def _posteriors_if_changed(
+    case: Case, shares: Shares | None, posterior_of: PosteriorFunction
 ) -> tuple[Floats, Floats] | None:
     """The posterior without each vote ``[vote, class]``, and with each label in its place ``[vote,
     label, class]``; None where it depends on the task's local state."""
@@ -334,20 +339,20 @@ def _if_changed(
         gone = kernels.normalise(left.copy())[0]
         other = kernels.normalise((left[:, None] + shares.said).reshape(-1, k))[0]
         return gone, other.reshape(n, k, k)
-    tasks = [_some(votes, np.ones(n, dtype=bool))]
-    tasks += [_some(votes, np.arange(n) != i) for i in range(n)]
-    tasks += [_said(votes, i, c) for i in range(n) for c in range(k)]
-    beliefs = believe(_labels_of(votes, tasks))
-    if not np.allclose(beliefs[0], case.belief, rtol=0, atol=SAME):
+    tasks = [_subset(votes, np.ones(n, dtype=bool))]
+    tasks += [_subset(votes, np.arange(n) != i) for i in range(n)]
+    tasks += [_with_label(votes, i, c) for i in range(n) for c in range(k)]
+    posteriors = posterior_of(_labels_of(votes, tasks))
+    if not np.allclose(posteriors[0], case.posterior, rtol=0, atol=SAME):
         return None
-    return beliefs[1 : 1 + n], beliefs[1 + n :].reshape(n, k, k)
+    return posteriors[1 : 1 + n], posteriors[1 + n :].reshape(n, k, k)
 
 
-def _some(votes: Labels, held: NDArray[np.bool_]) -> Task:
+def _subset(votes: Labels, held: NDArray[np.bool_]) -> Task:
     return votes.worker[held], votes.label[held], _weight(votes)[held]
 
 
-def _said(votes: Labels, vote: int, label: int) -> Task:
+def _with_label(votes: Labels, vote: int, label: int) -> Task:
     changed = votes.label.copy()
     changed[vote] = label
     return votes.worker, changed, _weight(votes)
@@ -357,19 +362,19 @@ def _weight(votes: Labels) -> Floats:
     return np.ones(len(votes.label)) if votes.weight is None else votes.weight
 
 
-def _other_answer(belief: Floats, answer: int) -> int | None:
+def _other_answer(posterior: Floats, answer: int) -> int | None:
     """The most probable class, if it is strictly more probable than the answer; else None."""
-    return None if kernels.tied(belief[None])[0, answer] else int(belief.argmax())
+    return None if kernels.tied(posterior[None])[0, answer] else int(posterior.argmax())
 
 
 def _more_votes(
-    case: Case, shares: Shares | None, believe: Believe, confidence: float
+    case: Case, shares: Shares | None, posterior_of: PosteriorFunction, confidence: float
 ) -> int | None:
     """Number of average workers' votes for the answer that raise it to the confidence."""
     if case.known:
         return 0
     if shares is None:
-        return _more_votes_believed(case, believe, confidence)
+        return _more_votes_by_search(case, posterior_of, confidence)
     lead, gain = (
         np.delete(scores[case.answer] - scores, case.answer)
         for scores in (shares.of(case.votes.label).total, shares.average[case.answer])
@@ -380,7 +385,9 @@ def _more_votes(
     return int(sure.argmax()) if sure.any() else None
 
 
-def _more_votes_believed(case: Case, believe: Believe, confidence: float) -> int | None:
+def _more_votes_by_search(
+    case: Case, posterior_of: PosteriorFunction, confidence: float
+) -> int | None:
     """Number of votes as in `_more_votes`, by doubling until it is enough and then by bisection."""
     votes, average = case.votes, case.votes.n_workers - 1
 
@@ -388,7 +395,7 @@ def _more_votes_believed(case: Case, believe: Believe, confidence: float) -> int
         said = np.repeat([[average], [case.answer]], more, axis=1)
         worker, label = np.append(votes.worker, said[0]), np.append(votes.label, said[1])
         task = worker, label, np.append(_weight(votes), np.ones(more))
-        return bool(believe(_labels_of(votes, [task]))[0, case.answer] >= confidence)
+        return bool(posterior_of(_labels_of(votes, [task]))[0, case.answer] >= confidence)
 
     low, high = -1, 0
     while not enough(high):

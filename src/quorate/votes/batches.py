@@ -1,4 +1,4 @@
-"""Tables in files, a batch of rows at a time: for those that do not fit in memory."""
+"""Tables in files, read a batch of rows at a time, for those that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quorate.votes.sources import MISSING, File, column_of, open_source, require
 
 
 class Piece(NamedTuple):
-    """A run of rows of one of the files of a table; all rows where there is no number."""
+    """A range of rows of one of the files of a table; all rows where `rows` is None."""
 
     file: int
     first: int = 0
@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Batches:
-    """A table in files, to be read a batch of rows at a time, in any piece of it."""
+    """A table in files, any piece of which is read a batch of rows at a time."""
 
     origin: str
     text: bool
@@ -31,8 +31,8 @@ class Batches:
     files: Sequence[File]
 
     def pieces(self, n: int) -> list[Piece]:
-        """At least about so many pieces, in the order of the rows, if the files are of a format
-        that can be cut: otherwise each is one."""
+        """Cut the table into at least about `n` pieces, in row order; a file in a format that
+        cannot be cut is one piece."""
         pieces = []
         for i, file in enumerate(self.files):
             if not file.any_row:
@@ -44,7 +44,7 @@ class Batches:
         return pieces
 
     def rows(self) -> int | None:
-        """How many there are, if the files say so."""
+        """Number of rows, if the files say so."""
         if all(file.any_row for file in self.files):
             return sum(map(self._rows_of, self.files))
         return None
@@ -55,7 +55,7 @@ class Batches:
         return rows
 
     def read(self, piece: Piece, size: int) -> Iterator[pl.DataFrame]:
-        """Frames of at most about so many rows, under the roles' names."""
+        """Yield frames of at most about `size` rows, with the roles as column names."""
         file = self.files[piece.file]
         query = file.select(list(self.columns.values()))
         if piece.rows is not None:
@@ -70,7 +70,7 @@ class Batches:
             )
 
     def whole_numbers(self) -> list[str]:
-        """The columns of floating-point numbers that are all whole."""
+        """Roles of the columns of floats that are all whole numbers."""
         roles = [role for role, dtype in self.types.items() if dtype.is_float()]
         return [role for role in roles if all(self._is_whole(f, role) for f in self.files)]
 
@@ -90,7 +90,7 @@ def open_batches(
     format: str | None = None,
     missing: Sequence[str] = MISSING,
 ) -> Batches:
-    """Like `read_table`, of files only, and without reading them yet."""
+    """Open files as `read_table` does, without reading them yet."""
     opened = open_source(source, roles, format, [missing] if isinstance(missing, str) else missing)
     chosen = {role: column_of(role, columns or {}, opened, strict=True) for role in roles}
     parts = opened.parts or (opened,)

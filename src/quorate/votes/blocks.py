@@ -1,4 +1,4 @@
-"""Votes in blocks of whole tasks: what engines sweep, in memory here, in files in `store`."""
+"""Votes in blocks of whole tasks, which engines sweep: in memory here, in files in `store`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Change = Callable[[Labels], Labels]
 class Blocks(Sequence[Labels], ABC):
     """Blocks of whole tasks in task order, and the names of their tasks.
 
-    Names are found, and what they are found to have is attached, segment by segment: a segment is
-    all of the tasks where they are in memory, and a block where they are in files.
+    Names are looked up, and values attached to their tasks, segment by segment: a segment is all
+    tasks where they are in memory, and a block where they are in files.
     """
 
     @property
@@ -45,18 +45,18 @@ class Blocks(Sequence[Labels], ABC):
 
     @abstractmethod
     def change(self, change: Change) -> Blocks:
-        """The same change of every block."""
+        """The blocks with the same change made to each."""
 
     @abstractmethod
     def attach(self, field: str, values: Sequence[Any]) -> Blocks:
-        """The blocks with ``gold`` or ``features``, which are given for each segment."""
+        """The blocks with values of a field, ``gold`` or ``features``, given for each segment."""
 
     @abstractmethod
     def with_more_tasks(self, names: pl.Series) -> Blocks:
-        """The blocks, and behind them tasks that nobody labelled."""
+        """The blocks, followed by tasks that nobody labelled."""
 
     def rows_in(self, names: pl.Series) -> list[pl.Series]:
-        """For each segment, where each of its tasks stands among these names; null if nowhere."""
+        """Index of each segment's tasks among these names; null for a task that is not there."""
         from quorate.votes.naming import find
 
         return [find(tasks, names) for tasks in self.segments()]
@@ -123,20 +123,20 @@ class MemoryBlocks(Blocks):
 
 
 def longer(indptr: NDArray[np.integer], more: int) -> NDArray[np.integer]:
-    """The pointers with those of more tasks, which have no labels."""
+    """The index pointers extended by tasks without labels."""
     return np.concatenate([indptr, np.full(more, indptr[-1], dtype=indptr.dtype)])
 
 
 def all_labels(blocks: Blocks) -> Labels:
-    """The labels of all blocks as one, in memory."""
+    """Labels of all blocks as one, in memory."""
     if isinstance(blocks, MemoryBlocks):
         return blocks.labels
     return joined(list(blocks))
 
 
 @dataclass(frozen=True)
-class Recoded:
-    """The change of classes to other codes."""
+class ClassRecoding:
+    """Change of a block that gives other codes to its classes."""
 
     code: tuple[int, ...]
     n_classes: int
@@ -146,5 +146,5 @@ class Recoded:
 
 
 def no_features(n_features: int) -> csr_array:
-    """The features of no tasks."""
+    """Feature matrix without tasks."""
     return csr_array((0, n_features), dtype=np.int8)

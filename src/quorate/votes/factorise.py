@@ -1,4 +1,4 @@
-"""The values of a column as codes in the order in which they appear."""
+"""Factorise a column: the codes of its values, in order of appearance."""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ from numpy.typing import NDArray
 
 from quorate.labels import LARGEST_CODE
 
-BLOCK = 1 << 16  # rows whose slots stay in the cache
+BLOCK = 1 << 16  # rows whose slots fit in the cache
 
-Coded = tuple[NDArray[np.signedinteger], NDArray[np.bool_]]
+CodesAndFirsts = tuple[NDArray[np.signedinteger], NDArray[np.bool_]]
 
 
 def codes_of(column: pl.Series) -> tuple[NDArray[np.signedinteger], pl.Series]:
-    """Each row's code, and the values in the order of their codes.
+    """Code of each row, and the values in code order.
 
     Examples:
         >>> code, names = codes_of(pl.Series(["b", "a", "b", None]))
         >>> code.tolist(), names.to_list()
         ([0, 1, 0, 2], ['b', 'a', None])
     """
-    code, is_first = _coded(column, seed=0)
+    code, is_first = _codes_and_firsts(column, seed=0)
     return code, column.filter(is_first)
 
 
-def _coded(column: pl.Series, seed: int) -> Coded:
-    """Each row's code, and whether its value is there for the first time. Values that came to a
-    slot after another are told by comparing, and coded among themselves by another hash."""
-    code, is_first = _coded_by_slot(column, seed)
+def _codes_and_firsts(column: pl.Series, seed: int) -> CodesAndFirsts:
+    """Code of each row, and whether its value appears for the first time.
+
+    Values that collide in a slot are found by comparing, and coded among themselves by another
+    hash."""
+    code, is_first = _codes_by_slot(column, seed)
     late = _differs(column, column.filter(is_first).rechunk(), code)
     if not late.any():
         return code, is_first
-    late_code, is_first_late = _coded(column.filter(late), seed + 1)
+    late_code, is_first_late = _codes_and_firsts(column.filter(late), seed + 1)
     late_rows = np.flatnonzero(late)
     first, late_first = np.flatnonzero(is_first), late_rows[is_first_late]
     is_first[late_first] = True
@@ -42,11 +44,13 @@ def _coded(column: pl.Series, seed: int) -> Coded:
     return code, is_first
 
 
-def _coded_by_slot(column: pl.Series, seed: int) -> Coded:
-    """As if a slot, which a hash points to, had one value only. It holds the first row that came to
-    it, and after that row's block a code, less the number of rows to stay below any row."""
+def _codes_by_slot(column: pl.Series, seed: int) -> CodesAndFirsts:
+    """One pass of hash factorisation, assuming no collisions.
+
+    A slot holds the index of the first row that hashes to it, and after that row's block its code
+    minus the number of rows, which is negative and so always the minimum."""
     n_rows, n_codes = len(column), 0
-    n_slots = max(BLOCK, 1 << (n_rows // 2).bit_length())  # a few values hardly ever meet
+    n_slots = max(BLOCK, 1 << (n_rows // 2).bit_length())  # a few values hardly ever collide
     slots = np.full(n_slots, n_rows, dtype=np.int32 if n_rows <= LARGEST_CODE else np.int64)
     code = np.empty(n_rows, dtype=slots.dtype)
     is_first = np.empty(n_rows, dtype=bool)
@@ -64,8 +68,8 @@ def _coded_by_slot(column: pl.Series, seed: int) -> Coded:
 
 
 def _hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
-    """Whole numbers, as those behind dates and categories, are at first taken as they are: if they
-    lie close together, each has a slot of its own, next to its neighbours'."""
+    """Hashes of the values. In the first pass integers, also those behind dates and categories, are
+    their own hash: if they lie close together, each has a slot next to its neighbours'."""
     whole = values.to_physical()
     if seed == 0 and whole.dtype.is_integer():
         return whole.cast(pl.Int64, wrap_numerical=True).fill_null(-1).to_numpy()
@@ -75,7 +79,7 @@ def _hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
 def _differs(
     column: pl.Series, names: pl.Series, code: NDArray[np.signedinteger]
 ) -> NDArray[np.bool_]:
-    """Which rows' value is not the name of their code."""
+    """Whether each row's value differs from the name of its code."""
     differs = np.empty(len(column), dtype=bool)
     for start in range(0, len(column), BLOCK):
         block = slice(start, start + BLOCK)

@@ -1,5 +1,6 @@
-"""What is wrong with a file that could not be read: one sentence, with the line where it can be
-told. Only a file that failed is looked through here."""
+"""One sentence for what is wrong with a file that could not be read, with the line where known.
+
+Only a file that failed is searched here."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ JSON_TYPES = {
 
 
 def check_start(origin: str, format: str, head: bytes) -> str | None:
-    """What a file's first bytes already tell."""
+    """Fault that a file's first bytes already show; None if there is none."""
     if not head.strip():
         return f"{origin} is empty."
     if format == "parquet" or head.startswith((GZIP, ZSTD)):
@@ -47,7 +48,7 @@ def check_start(origin: str, format: str, head: bytes) -> str | None:
 
 
 def explain(origin: str, format: str, data: str | bytes, error: BaseException) -> str:
-    """One sentence for what a reader found wrong."""
+    """One sentence for the fault of a file that a reader refused."""
     if format == "parquet":
         return f"{origin} is not a whole Parquet file: write or fetch it again."
     if isinstance(error, pl.exceptions.NoDataError):
@@ -64,13 +65,13 @@ def explain(origin: str, format: str, data: str | bytes, error: BaseException) -
 
 
 def reason(error: BaseException) -> str:
-    """The first paragraph of a longer message, on one line."""
+    """First paragraph of a longer message, on one line."""
     text = " ".join(str(error).split("\n\n")[0].split())[:200].rstrip(".")
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def shown(value: Any) -> str:
-    """A value in a sentence: on one line, and not too long."""
+    """Representation of a value in a sentence: on one line, and not too long."""
     text = repr(value)
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
@@ -82,13 +83,13 @@ def named(name: Any) -> str:
 
 
 def listed(names: Iterable[Any], most: int = 8) -> str:
-    """The first few names in a sentence."""
+    """First few names, separated by commas."""
     few = [named(name) for name in islice(names, most + 1)]
     return ", ".join([*few[:most], "..."] if len(few) > most else few)
 
 
 def _lines(data: str | bytes) -> BinaryIO:
-    """The lines to look through; none of a zstd file, which Python cannot open."""
+    """Lines of the data; none of a zstd file, which Python cannot open."""
     if _starts_as(data, ZSTD):
         return io.BytesIO()
     if _starts_as(data, GZIP):
@@ -106,7 +107,7 @@ def _open(data: str | bytes) -> BinaryIO:
 
 
 def _csv_fault(lines: Iterable[bytes], format: str) -> str | None:
-    """The first line that is not UTF-8, has too many fields, or has a quote out of place."""
+    """Fault of the first line that is not UTF-8, has too many fields, or a quote out of place."""
     separator = "\t" if format == "tsv" else ","
     field = rf'(?:"(?:[^"]|"")*"|[^"{separator}\n]*)'
     record = re.compile(rf"{field}(?:{separator}{field})*\r?\n?")
@@ -143,7 +144,7 @@ def _csv_fault(lines: Iterable[bytes], format: str) -> str | None:
 
 
 def _json_fault(lines: Iterable[bytes]) -> str | None:
-    """The first line that is not a JSON object, or else the first that mixes types."""
+    """Fault of the first line that is not a JSON object, or else of the first that mixes types."""
     types: dict[str, tuple[str, int]] = {}
     mixed = None
     for number, line in enumerate(lines, start=1):
@@ -157,12 +158,14 @@ def _json_fault(lines: Iterable[bytes]) -> str | None:
             return f"line {number} is not valid JSON: write one object on each line."
         if not isinstance(value, dict):
             return f"line {number} is {_kind(value)}: write one object on each line."
-        mixed = mixed or _mixed(value, number, types)
+        mixed = mixed or _type_clash(value, number, types)
     return mixed
 
 
-def _mixed(value: dict[str, Any], number: int, types: dict[str, tuple[str, int]]) -> str | None:
-    """What a line's cells say against those of the lines before, which `types` remembers."""
+def _type_clash(
+    value: dict[str, Any], number: int, types: dict[str, tuple[str, int]]
+) -> str | None:
+    """Clash of a line's types with those of earlier lines, which are kept in `types`."""
     for name, cell in value.items():
         if isinstance(cell, float) and not math.isfinite(cell):
             return f"line {number} has {cell} in {shown(name)}, which is not JSON: write null."

@@ -22,7 +22,7 @@ YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false")
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """``matrix[task, feature]`` is 1 where a task has a feature; and the names of both. ``missing``
+    """Binary features of tasks: ``matrix[task, feature]``, and the names of both. ``missing``
     counts the rows (of a wide table, the cells) that were left out for lack of a value."""
 
     matrix: csr_array
@@ -40,10 +40,12 @@ class Features:
 
 
 def read_features(source: Any, reading: Reading | None = None) -> Features:
-    """Features from a long table (task and feature, a row for each feature that a task has), a wide
-    one (task, and a column of 0 and 1 for each feature), or a matrix of tasks by features, dense or
-    sparse. A task of a long table has the features it is named with, and no others. `reading` is
-    how the votes are read: their columns' names may be those of this table, too.
+    """Read features from a table or a matrix.
+
+    A long table has a row of task and feature for each feature that a task has, and the task has no
+    others; a wide one has task, and a column of 0 and 1 for each feature; a matrix has tasks by
+    features, dense or sparse. `reading` has the options of reading votes, whose column names may be
+    those of this table, too.
 
     Examples:
         >>> features = read_features([("a", "round"), ("b", "red"), ("b", "round")])
@@ -107,7 +109,7 @@ def _from_wide(
 
 
 def _truths(column: pl.Series, origin: str) -> pl.Series:
-    """A column of 0 and 1 (or false and true) as truth values."""
+    """A column of 0 and 1 (or false and true) as booleans."""
     if column.dtype == pl.Boolean:
         return column
     text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
@@ -149,10 +151,12 @@ def _ones_at(at: tuple[Any, Any], shape: tuple[int, int]) -> csr_array:
 
 
 def with_features(votes: Votes, features: Features) -> Votes:
-    """The votes with their tasks' features; tasks that have only features come behind."""
+    """The votes with their tasks' features; tasks that have only features come last."""
     rows = votes.blocks.rows_in(features.tasks)
-    met = pl.concat(rows)
-    new = features.tasks.filter(~pl.arange(0, len(features.tasks), eager=True).is_in(met.implode()))
+    with_votes = pl.concat(rows)
+    new = features.tasks.filter(
+        ~pl.arange(0, len(features.tasks), eager=True).is_in(with_votes.implode())
+    )
     blocks = votes.blocks.with_more_tasks(new) if len(new) else votes.blocks
     if len(new):
         rows = blocks.rows_in(features.tasks)
@@ -161,7 +165,7 @@ def with_features(votes: Votes, features: Features) -> Votes:
     of_tasks = [padded[row.fill_null(len(features.tasks)).to_numpy()] for row in rows]
     votes = votes.with_blocks(blocks.attach("features", of_tasks))
     votes = replace(votes, codebook=replace(votes.codebook, features=features.names))
-    return votes.noted(*_notes(features.missing, len(new), met.null_count()))
+    return votes.noted(*_notes(features.missing, len(new), with_votes.null_count()))
 
 
 def _notes(missing: int, new: int, bare: int) -> Iterator[str]:

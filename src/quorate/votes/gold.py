@@ -1,4 +1,4 @@
-"""Known answers, and the classes that they or an order add."""
+"""Gold answers and the order of classes, which both may add classes; kinds of workers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from quorate.votes.sources import MISSING, read_table
 
 @dataclass(frozen=True, eq=False)
 class KnownAnswers:
-    """Known answers: a task and its label in each row; and how many rows lacked either."""
+    """Gold answers: a task and its label in each row; `missing` is the number of incomplete
+    rows."""
 
     tasks: pl.Series
     labels: pl.Series
@@ -27,8 +28,9 @@ class KnownAnswers:
 
 
 def read_answers(source: Any, reading: Reading | None = None) -> KnownAnswers:
-    """Known answers from a table of task and label, or a mapping from task to label. `reading` is
-    how the votes are read: their columns' names may be those of this table, too.
+    """Read gold answers from a table of task and label, or a mapping from task to label.
+
+    `reading` has the options of reading votes, whose column names may be those of this table, too.
 
     Examples:
         >>> read_answers({"a": "cat", "b": "dog"}).labels.to_list()
@@ -50,40 +52,43 @@ def read_answers(source: Any, reading: Reading | None = None) -> KnownAnswers:
 
 
 def with_gold(votes: Votes, answers: KnownAnswers) -> Votes:
-    """The votes with the known answers, some of which may be classes that nobody voted for."""
+    """The votes with gold answers, some of which may be classes that nobody voted for."""
     rows = votes.blocks.rows_in(answers.tasks)
-    met = pl.concat(rows).drop_nulls()
-    classes = classes_with(votes.codebook.classes, answers.labels.gather(met))
+    with_votes = pl.concat(rows).drop_nulls()
+    classes = classes_with(votes.codebook.classes, answers.labels.gather(with_votes))
     if len(classes) > len(votes.codebook.classes):
         votes = votes.in_classes(classes)
     code = find(answers.labels, votes.codebook.classes)
     known = [_codes_at(row, code) for row in rows]
-    unmet = len(answers.tasks) - len(met)
-    return votes.with_blocks(votes.blocks.attach("gold", known)).noted(*_notes(answers, unmet))
+    n_without_votes = len(answers.tasks) - len(with_votes)
+    return votes.with_blocks(votes.blocks.attach("gold", known)).noted(
+        *_notes(answers, n_without_votes)
+    )
 
 
 def _codes_at(row: pl.Series, code: pl.Series) -> Codes:
-    """The code in each of these rows; -1 where there is none."""
+    """Code in each of these rows; -1 where there is none."""
     codes: Codes = code.gather(row).fill_null(-1).to_numpy().astype(np.int32)
     return codes
 
 
-def _notes(answers: KnownAnswers, unmet: int) -> list[str]:
+def _notes(answers: KnownAnswers, n_without_votes: int) -> list[str]:
     notes, given = [], len(answers.tasks)
     if answers.missing:
         rows = answers.missing + given
         notes.append(f"{answers.missing} of {rows} gold answers lack a field, and are left out.")
     if not given:
         notes.append("There are no gold answers.")
-    if unmet:
+    if n_without_votes:
         notes.append(
-            f"{unmet} of {given} gold answers are of tasks without votes, and are left out."
+            f"{n_without_votes} of {given} gold answers are of tasks without votes, and are left"
+            " out."
         )
     return notes
 
 
 def classes_with(known: pl.Series, names: pl.Series) -> pl.Series:
-    """The classes with these among them; sorted if there are new ones."""
+    """The known classes and these names; sorted if there are new ones."""
     new = names.filter(find(names, known).is_null()).unique()
     if not len(new):
         return known
@@ -100,7 +105,7 @@ def classes_with(known: pl.Series, names: pl.Series) -> pl.Series:
 
 
 def in_class_order(votes: Votes, order: Sequence[Any]) -> Votes:
-    """The votes with their classes in this order, which may name more."""
+    """The votes with their classes in this order, which may add classes."""
     known = votes.codebook.classes
     classes = pl.Series(known.name, list(order), strict=False)
     if classes.cast(pl.String).n_unique() < len(classes):
@@ -110,7 +115,7 @@ def in_class_order(votes: Votes, order: Sequence[Any]) -> Votes:
 
 
 def _typed_like(known: pl.Series, names: pl.Series) -> pl.Series:
-    """The names, which the known ones are among, in the type of the known."""
+    """The names, which include the known ones, in the type of the known."""
     if names.dtype == known.dtype:
         return names
     if len(names) == len(known):
@@ -122,8 +127,8 @@ def _typed_like(known: pl.Series, names: pl.Series) -> pl.Series:
 
 
 def worker_kinds(given: Any, workers: pl.Series) -> tuple[list[str | None], list[str]]:
-    """The kind of each worker, such as human or model, by a table of worker and kind or a mapping,
-    None for who is not in it; and notes."""
+    """Kind of each worker, such as human or model, from a table of worker and kind or a mapping,
+    None for a worker who is not in it; and notes."""
     if isinstance(given, Mapping):
         given = list(given.items())
     frame = complete_rows(read_table(given, ("worker", "kind")))

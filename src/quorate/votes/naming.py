@@ -9,7 +9,7 @@ from quorate.votes.faults import listed, shown
 
 
 def match(names: pl.Series, known: pl.Series, what: str) -> pl.Series:
-    """The codes of names that must all be known."""
+    """Codes of names that must all be known."""
     codes = find(names, known)
     if codes.null_count():
         stranger = names.filter(codes.is_null())[0]
@@ -18,7 +18,7 @@ def match(names: pl.Series, known: pl.Series, what: str) -> pl.Series:
 
 
 def find(names: pl.Series, known: pl.Series) -> pl.Series:
-    """The codes of names, null for those not known; text is compared with text."""
+    """Codes of names, null for unknown ones; names of different types are compared as text."""
     if names.dtype != known.dtype:
         names, known = names.cast(pl.String), known.cast(pl.String)
     codes = pl.arange(0, len(known), dtype=pl.Int32, eager=True)
@@ -26,8 +26,8 @@ def find(names: pl.Series, known: pl.Series) -> pl.Series:
 
 
 def retyped(names: pl.Series) -> pl.Series:
-    """Names that were read as text, as whole numbers or truth values if they all are such, to the
-    letter: 7 becomes a number, 007 stays text."""
+    """Names that were read as text, as whole numbers or booleans if all of them are spelt so: 7
+    becomes a number, 007 stays text."""
     for dtype in (pl.Int64, pl.Boolean):
         if dtype == pl.Boolean and not names.is_in(["true", "false"]).all():
             continue

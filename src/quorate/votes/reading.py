@@ -1,4 +1,4 @@
-"""Votes by name become labels in codes: in memory, or in a store for those larger than memory."""
+"""Read votes by name as labels in codes: in memory, or in a store if larger than memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from quorate.errors import DataError, require_choice
 from quorate.labels import Codebook, Labels
-from quorate.votes.blocks import Blocks, MemoryBlocks, Recoded, all_labels
+from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
 from quorate.votes.factorise import BLOCK, codes_of
 from quorate.votes.naming import find, match, retyped
 from quorate.votes.sources import MISSING, Kind, Table, read_table
@@ -24,8 +24,8 @@ Repeats = Literal["count", "first", "last"]
 
 
 class Reading(TypedDict, total=False):
-    """How votes are read: columns by name, what repeated answers count, the format of files, and
-    the cells that mean nothing."""
+    """Options of reading votes: the names of columns, what repeated answers count, the format of
+    files, and the cells that are missing."""
 
     task_column: str | None
     worker_column: str | None
@@ -37,9 +37,9 @@ class Reading(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class ReadReport:
-    """What was read: rows, those dropped for a missing field, rows in which a worker answers a
-    task again (kept, or dropped when only the first or last answer is wanted), and the rows of a
-    matrix, tasks, that hold no vote and are left out."""
+    """Counts of what was read: rows, rows dropped for a missing field, rows in which a worker
+    answers a task again (kept, or dropped when only the first or last answer is wanted), and the
+    rows of a matrix, tasks, that hold no vote and are left out."""
 
     rows: int
     missing: int
@@ -74,7 +74,7 @@ class Votes:
 
     @classmethod
     def none(cls, classes: pl.Series) -> Votes:
-        """No votes at all, on classes that are known."""
+        """Votes without any vote, on given classes."""
         nobody = pl.Series("worker", [], dtype=pl.String)
         labels = Labels.from_codes([], [], [], n_classes=len(classes))
         return cls.of(labels, Codebook(nobody.alias("task"), nobody, classes))
@@ -85,20 +85,20 @@ class Votes:
         return all_labels(self.blocks)
 
     def noted(self, *notes: str) -> Votes:
-        """The same votes with more to say of them."""
+        """The same votes with more notes."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
     def in_classes(self, classes: pl.Series) -> Votes:
-        """The same votes, with the codes of these classes."""
+        """The same votes with the codes of these classes."""
         code = match(self.codebook.classes, classes, "The votes have the label").to_list()
         return replace(
             self,
-            blocks=self.blocks.change(Recoded(tuple(code), len(classes))),
+            blocks=self.blocks.change(ClassRecoding(tuple(code), len(classes))),
             codebook=replace(self.codebook, classes=classes),
         )
 
     def with_blocks(self, blocks: Blocks) -> Votes:
-        """Other blocks of the same workers and classes."""
+        """The same votes with other blocks of the same workers and classes."""
         if isinstance(blocks, MemoryBlocks):
             book = replace(self.codebook, tasks=blocks.tasks)
             return replace(self, blocks=blocks, codebook=book)
@@ -125,10 +125,10 @@ def read_votes(
     table, an iterable of (task, worker, label), or a matrix of tasks by workers with -1 or NaN
     where there is none.
 
-    A label is several, where a `separator` stands between them. Rows without a label are left out,
+    With a `separator` a label can hold several labels. Rows without a label are left out,
     or kept if `unlabelled`, with the code -1. A task without any vote is not among the tasks. JSON
     lines that mix numbers and text in a column give text. With a `storage` (of an engine that
-    works on disk) the votes of files go there and not into memory.
+    works on disk) the votes of files are spilled there and not read into memory.
 
     Examples:
         >>> votes = read_votes([("a", "ann", True), ("a", "bob", False), ("b", "ann", True)])
@@ -157,7 +157,7 @@ def in_files(source: Any) -> bool:
 
 
 def columns_of(reading: Reading) -> dict[str, str | None]:
-    """The names that the caller gave to columns, by role."""
+    """Names that the caller gave for columns, by role."""
     return {
         "task": reading.get("task_column"),
         "worker": reading.get("worker_column"),
@@ -201,15 +201,15 @@ def _read(
 def _in_order_of(
     everyone: pl.Series, labels: Labels, codebook: Codebook, text: bool
 ) -> tuple[Labels, Codebook]:
-    """Workers in the order of all rows, not of those that are left."""
+    """The labels with workers in the order of all rows, not only of the rows that are kept."""
     workers = retyped(everyone) if text else everyone
     code = find(codebook.workers, workers).to_numpy()
     return labels.with_workers(code, len(workers)), replace(codebook, workers=workers)
 
 
 def split_labels(frame: pl.DataFrame, separator: str | None, unlabelled: bool) -> pl.DataFrame:
-    """A row for each of the labels that stand joined in a row; null where there are none, which is
-    left out but if `unlabelled`."""
+    """Split joined labels into a row each; a row without labels is left out, or kept as null if
+    `unlabelled`."""
     if separator is None:
         return frame
     parts = pl.col("label").cast(pl.String).str.split(separator)
@@ -224,16 +224,19 @@ def complete_rows(
     but: Sequence[str] = (),
     whole: Sequence[str] | None = None,
 ) -> pl.DataFrame:
-    """The rows that have all fields, `but` for some. The words for a missing one are known to the
-    reader of text files, and looked for here in other tables. Of a table that is only a part of
-    one, `whole` says which columns of floating-point numbers are whole everywhere."""
+    """Rows without missing fields, other than those in `but`.
+
+    The reader of text files already knows the words for a missing field; in other tables they are
+    looked for here. For a part of a table `whole` names the columns of floats that hold whole
+    numbers everywhere."""
     words = [] if table.text else [missing] if isinstance(missing, str) else list(missing)
     frame = table.frame.select(_present(column, words, whole) for column in table.frame)
     return frame.drop_nulls([name for name in frame.columns if name not in but])
 
 
 def _present(column: pl.Series, words: list[str], known_whole: Sequence[str] | None) -> pl.Series:
-    """NaN is missing too; whole numbers that a missing one had made floats are whole again."""
+    """The column with missing words and NaN as null, and whole numbers as integers again where a
+    missing value had made them floats."""
     if words and column.dtype == pl.String:
         is_word = column.is_in(words)
         return column.set(is_word, None) if is_word.any() else column
@@ -267,8 +270,8 @@ def _from_matrix(matrix: NDArray[Any], reading: Reading) -> Votes:
 def _encode(
     fields: list[pl.Series], table: Table, classes: pl.Series | None
 ) -> tuple[Labels, Codebook]:
-    """Labels of columns of tasks, workers and labels, which are let go of once they are coded."""
-    (task, tasks), (worker, workers), (label, said) = _coded(fields)
+    """Encode columns of tasks, workers and labels, each of which is released once it is coded."""
+    (task, tasks), (worker, workers), (label, said) = _codes_of_columns(fields)
     if table.text:
         tasks, workers, said = retyped(tasks), retyped(workers), retyped(said)
     names = said.drop_nulls().sort()
@@ -287,8 +290,11 @@ def _encode(
     return labels, Codebook(tasks, workers, names)
 
 
-def _coded(fields: list[pl.Series]) -> Iterator[tuple[NDArray[np.signedinteger], pl.Series]]:
-    """Two at a time, which is as fast as three and holds less; a few rows without threads."""
+def _codes_of_columns(
+    fields: list[pl.Series],
+) -> Iterator[tuple[NDArray[np.signedinteger], pl.Series]]:
+    """Codes and names of the columns, two columns at a time, which is as fast as three and takes
+    less memory; a few rows without threads."""
     if len(fields[0]) <= BLOCK:
         return map(codes_of, fields)
     with ThreadPoolExecutor(2) as pool:

@@ -27,7 +27,7 @@ NO_YES = pl.Series("label", [False, True])
 
 
 def questions(votes: Votes) -> Iterator[Votes]:
-    """For each option, in order, the votes on whether it is right."""
+    """Yield for each option, in order, the votes on whether it is right."""
     dtypes = {role: t for role, t in votes.kind.dtypes.items() if role != "label"}
     kind = replace(votes.kind, dtypes=dtypes)
     for option in range(len(votes.codebook.classes)):
@@ -37,8 +37,8 @@ def questions(votes: Votes) -> Iterator[Votes]:
 
 
 def question(block: Labels, option: int) -> Labels:
-    """Of every worker who labelled a task one vote on whether an option is right, however often it
-    was named."""
+    """Votes on whether an option is right: one of every worker who labelled the task, however often
+    the option was named."""
     task = np.repeat(np.arange(block.n_tasks), block.n_said)
     visits, visit = np.unique(task * block.n_workers + block.worker, return_inverse=True)
     visited, worker = np.divmod(visits, max(block.n_workers, 1))
@@ -55,8 +55,8 @@ def question(block: Labels, option: int) -> Labels:
 
 
 def read_answer_sets(gold: Any, reading: Reading, separator: str | None) -> pl.DataFrame:
-    """A table of task and label, a row for each right option (without a label if there is none),
-    from such a table, one with joined labels, or a mapping from task to option or options."""
+    """Read gold answers as a table of task and label, a row for each right option (without a label
+    if there is none), from such a table, one with joined labels, or a mapping from tasks."""
     missing = reading.get("missing", MISSING)
     if isinstance(gold, Mapping):
         gold = [(task, label) for task, known in gold.items() for label in _each(known)]
@@ -67,8 +67,8 @@ def read_answer_sets(gold: Any, reading: Reading, separator: str | None) -> pl.D
 
 
 def known_answers(gold: pl.DataFrame, options: pl.Series) -> Iterator[KnownAnswers]:
-    """For each option, in order, whether it is right. Of a task that is named at all every right
-    option is, so that the others are wrong."""
+    """Yield for each option, in order, whether it is right on the tasks with gold answers: all
+    right options of such a task are named, so that the others are wrong."""
     code = find(gold["label"], options)
     tasks = gold["task"].unique(maintain_order=True)
     for option in range(len(options)):
@@ -77,7 +77,7 @@ def known_answers(gold: pl.DataFrame, options: pl.Series) -> Iterator[KnownAnswe
 
 
 def never_chosen(gold: pl.DataFrame, options: pl.Series) -> list[str]:
-    """A note on options that only the known answers have."""
+    """Note on options that only the gold answers have."""
     strange = gold["label"].filter(find(gold["label"], options).is_null()).drop_nulls().n_unique()
     note = f"{strange} options of the gold answers were never chosen, and are left out."
     return [note] if strange else []

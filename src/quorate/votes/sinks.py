@@ -1,4 +1,4 @@
-"""Tables into files by suffix, all of them or none."""
+"""Write tables to files, in the format of their suffix; all files or none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quorate.errors import DataError, UsageError
 from quorate.votes.faults import FAULTS, reason
 from quorate.votes.sources import COMPRESSED, FORMATS, format_of
 
-Frame = pl.DataFrame | pl.LazyFrame  # the latter is written as it is read
+Frame = pl.DataFrame | pl.LazyFrame  # a lazy one is streamed to the file
 WRITERS: dict[str, Callable[[pl.LazyFrame, BinaryIO], object]] = {
     "csv": lambda query, file: query.sink_csv(file),
     "tsv": lambda query, file: query.sink_csv(file, separator="\t"),
@@ -25,11 +25,11 @@ WRITERS: dict[str, Callable[[pl.LazyFrame, BinaryIO], object]] = {
 
 
 def write_table(frame: Frame, path: Path) -> None:
-    """In the format of its suffix, whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with beside.open("wb") as file:
+    """Write a table in the format of the suffix, whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with unfinished.open("wb") as file:
         WRITERS[FORMATS[path.suffix]](frame.lazy(), file)
-    beside.replace(path)
+    unfinished.replace(path)
 
 
 class Outputs:
@@ -65,13 +65,13 @@ class Outputs:
         place = check_place(path)
         if place in (other for _, other in self._staged):
             raise UsageError(f"Two outputs go to {path}: give each its own name.")
-        beside = place.with_name(f".{place.name}.{os.getpid()}.part")
-        self._staged.append((beside, place))
+        unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
+        self._staged.append((unfinished, place))
         try:
-            with beside.open("wb") as file:
+            with unfinished.open("wb") as file:
                 write(file)
         except FAULTS as error:
-            raise _unwritten(path, error) from None
+            raise _write_error(path, error) from None
 
     def __exit__(
         self,
@@ -83,28 +83,28 @@ class Outputs:
             if kind is None:
                 self._place()
         finally:
-            for beside, _ in self._staged:
-                beside.unlink(missing_ok=True)
+            for unfinished, _ in self._staged:
+                unfinished.unlink(missing_ok=True)
 
     def _place(self) -> None:
-        for beside, place in self._staged:
+        for unfinished, place in self._staged:
             try:
-                beside.replace(place)
+                unfinished.replace(place)
             except OSError as error:
-                raise _unwritten(str(place), error) from None
+                raise _write_error(str(place), error) from None
         for frame in self._printed:
             parts = [frame] if isinstance(frame, pl.DataFrame) else frame.collect_batches()
             for i, part in enumerate(parts):
                 _print(part.write_csv(include_header=i == 0))
 
 
-def _unwritten(path: str, error: BaseException) -> DataError:
+def _write_error(path: str, error: BaseException) -> DataError:
     why = error.strerror if isinstance(error, OSError) and error.strerror else reason(error)
     return DataError(f"{path} cannot be written: {why}.")
 
 
 def _print(text: str) -> None:
-    """In UTF-8 like any other output, whatever the terminal's own encoding."""
+    """Print text in UTF-8 like any other output, whatever the terminal's encoding."""
     if hasattr(sys.stdout, "buffer"):
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())
@@ -114,7 +114,7 @@ def _print(text: str) -> None:
 
 
 def check_place(path: str) -> Path:
-    """Where a file is to go, if it can; known before any work is done."""
+    """The path of an output, refused before any work is done if it cannot be written."""
     place = Path(path)
     if place.is_dir():
         raise UsageError(f"{path} is a directory: name a file to write.")
@@ -124,7 +124,7 @@ def check_place(path: str) -> Path:
 
 
 def output_format(path: str) -> str:
-    """The format to write a file in; known before any work is done."""
+    """Format to write a file in, refused before any work is done if it is unknown."""
     check_place(path)
     if path.lower().endswith(COMPRESSED):
         raise UsageError(f"Quorate does not write compressed text: name {path} without its suffix.")

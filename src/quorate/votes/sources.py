@@ -1,4 +1,4 @@
-"""Anything a user has a table in, as a polars frame with the columns that are needed."""
+"""Read the needed columns of any kind of table as a polars frame."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COMPRESSED = (".gz", ".zst")
 REMOTE = ("s3", "gs", "gcs", "az", "abfs", "abfss", "hf", "http", "https")
 MISSING = ("", "NaN", "nan")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-START = 4096  # bytes of a file that are looked at before it is read
+START = 4096  # bytes of a file that are checked before it is read
 
 # Other words for a column, used only when exactly one column of a table fits.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -57,15 +57,14 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind of table the caller has, so that tables go back in the same kind, with the names
-    that the caller's columns have, by role."""
+    """The caller's kind of table and column names, by role, in which tables are given back."""
 
     library: str = "polars"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def give(self, frame: pl.DataFrame | pl.LazyFrame) -> Any:
-        """The table as the caller has tables; one that is in files stays a query of them."""
+        """The table in the caller's kind; a lazy one stays lazy."""
         if isinstance(frame, pl.LazyFrame):
             return frame.rename(self._names(frame.collect_schema().names()))
         if self.library == "pandas":
@@ -74,7 +73,7 @@ class Kind:
         return frame.to_arrow() if self.library == "arrow" else frame
 
     def _names(self, present: Sequence[str]) -> dict[str, str]:
-        """The caller's names for columns, but for one that is another column's already."""
+        """The caller's names of columns, without one that is another column's already."""
         mine = {role: name for role, name in self.columns.items() if role in present}
         taken = [name for name in present if name not in mine]
         return {role: name for role, name in mine.items() if name not in taken}
@@ -92,8 +91,8 @@ class Kind:
 
 @dataclass(frozen=True)
 class Table:
-    """The columns that were asked for, under their roles' names; where they came from, whether
-    their cells were only text, and the caller's kind of table."""
+    """The requested columns, named by their roles; where they came from, whether their cells were
+    only text, and the caller's kind of table."""
 
     frame: pl.DataFrame
     origin: str
@@ -103,8 +102,8 @@ class Table:
 
 @dataclass(frozen=True)
 class _Source:
-    """A table's column names, and how to take some of its columns: all rows, or, of a file, some
-    of them as a query. Several files are `parts`."""
+    """An opened table: its column names, and functions that take some of its columns, as a frame
+    or, of a file, as a query. Several files are `parts`."""
 
     names: Sequence[str]
     take: Callable[[list[str]], pl.DataFrame]
@@ -118,8 +117,9 @@ class _Source:
 
 @dataclass(frozen=True)
 class File:
-    """A query of a file's columns, whether any of its rows are as near as the first, and how to ask
-    so that failures are one sentence; and where it is, on this machine."""
+    """A file as a query: `select` takes columns, `any_row` says whether reading can start at any
+    row, `ask` runs a query with failures as one sentence, and `path` is its place on this machine.
+    """
 
     select: Callable[[list[str]], pl.LazyFrame]
     any_row: bool
@@ -136,7 +136,7 @@ def read_table(
     missing: Sequence[str] = MISSING,
     strict: bool = True,
 ) -> Table:
-    """The source's columns for these roles, renamed to the roles.
+    """Read the source's columns for these roles, renamed to the roles.
 
     `columns` maps a role to the name its column has in the source, or may have if not `strict`.
     Without it the role's own name is looked for, then a synonym if exactly one column fits.
@@ -155,7 +155,7 @@ def read_table(
 
 
 def columns_named(chosen: Mapping[str, str]) -> dict[str, str]:
-    """The roles whose columns have another name, and that name."""
+    """Names of the columns that are not named like their role, by role."""
     return {role: name for role, name in chosen.items() if name != role}
 
 
@@ -166,7 +166,7 @@ def other_columns(
     columns: Mapping[str, str | None] | None = None,
     missing: Sequence[str] = MISSING,
 ) -> list[str]:
-    """The names of the columns beside the one for the first role."""
+    """Names of the columns other than the one for the first role."""
     opened = open_source(source, roles, None, missing)
     chosen = column_of(roles[0], columns or {}, opened, strict=False)
     return [name for name in opened.names if name != chosen]
@@ -182,7 +182,7 @@ def require_plain(origin: str, dtype: pl.DataType, column: str) -> None:
 
 
 def column_of(role: str, columns: Mapping[str, str | None], source: _Source, strict: bool) -> str:
-    """The column for a role: as the caller says, by the role's name, or by a synonym."""
+    """Name of the column for a role: the caller's, the role's own, or a synonym."""
     name = columns.get(role)
     if strict and name is not None and name not in source.names:
         raise DataError(
@@ -255,7 +255,7 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
                 f"The name {origin} does not say its format: use {', '.join(FORMATS)} (also with"
                 f" {' or '.join(COMPRESSED)} behind), or say it with format (--format)."
             )
-        data, head = _look_into(Path(path), origin, format)
+        data, head = _peek(Path(path), origin, format)
     fault = check_start(origin, format, head)
     if fault:
         raise DataError(fault)
@@ -264,7 +264,7 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
         return DataError(explain(origin, format, data, error))
 
     source = io.BytesIO(data) if isinstance(data, bytes) else data
-    guard = _panics_unheard if format == "parquet" else nullcontext
+    guard = _panics_silenced if format == "parquet" else nullcontext
     lazy = _scan(source, format, missing, wild=False)
     is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
     return _open_lazy(lazy, origin, fail, is_text, guard, is_parquet, Path(path))
@@ -285,7 +285,7 @@ def _scan(source: Any, format: str, missing: Sequence[str], wild: bool) -> pl.La
 
 
 def _files_of(path: str) -> list[Path] | None:
-    """The files of a directory (and those below it) or of a name with wildcards; None for one
+    """Files of a directory (and of those below it) or of a name with wildcards; None for a single
     file."""
     place = Path(path)
     if place.is_dir():
@@ -302,7 +302,7 @@ def _files_of(path: str) -> list[Path] | None:
 
 
 def _open_list(paths: Sequence[Any], format: str | None, missing: Sequence[str]) -> _Source:
-    """Several paths, each a file, a directory or a name with wildcards, as one table."""
+    """Open several paths, each a file, a directory or a name with wildcards, as one table."""
     if not all(isinstance(path, (str, Path)) for path in paths):
         raise DataError(f"A list of files names paths only, not {shown(paths[-1])}.")
     files = [str(file) for path in paths for file in _files_of(str(path)) or [path]]
@@ -315,7 +315,7 @@ def _open_list(paths: Sequence[Any], format: str | None, missing: Sequence[str])
 
 
 def _is_input(file: Path, place: Path) -> bool:
-    """Not what other programs put beside their output, such as _SUCCESS or .part."""
+    """Whether a file is input, and not what programs put beside their output, such as _SUCCESS."""
     hidden = any(part.startswith((".", "_")) for part in file.relative_to(place).parts)
     return not hidden and format_of(file.name) is not None
 
@@ -323,7 +323,7 @@ def _is_input(file: Path, place: Path) -> bool:
 def _open_several(
     path: str, files: Sequence[str | Path], format: str | None, missing: Sequence[str]
 ) -> _Source:
-    """One table of the rows of all files, which have the same columns."""
+    """Open files with the same columns as one table."""
     parts = [_open_file(str(file), format, missing) for file in files]
     first = parts[0]
     for part in parts[1:]:
@@ -342,8 +342,8 @@ def _open_several(
 
 
 def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Source:
-    """An object in a store, or several by wildcards, by the reader's own support for it: keys and
-    addresses are where its makers have them, such as AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL."""
+    """Open a remote object, or several by wildcards, with the support of polars: credentials and
+    addresses are where it takes them from, such as AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL."""
     scheme = path.partition("://")[0]
     if scheme not in REMOTE:
         known = ", ".join(f"{name}://" for name in REMOTE)
@@ -359,7 +359,7 @@ def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Sour
 
     lazy = _scan(path, format, missing, wild=True)
     is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
-    return _open_lazy(lazy, path, fail, is_text, _warnings_unheard, any_row=is_parquet)
+    return _open_lazy(lazy, path, fail, is_text, _warnings_silenced, any_row=is_parquet)
 
 
 def _open_lazy(
@@ -405,9 +405,9 @@ def _read_standard_input() -> tuple[bytes, bytes]:
     return content, content[:START]
 
 
-def _look_into(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
-    """The path and the file's first bytes; in place of the path all bytes, where polars would not
-    take it as it stands: a pipe, a byte-order mark before JSON, a name with wildcards in it."""
+def _peek(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
+    """The path and the file's first bytes; all bytes instead of the path where polars cannot read
+    it: a pipe, a byte-order mark before JSON, a name with wildcards in it."""
     try:
         with path.open("rb") as file:
             head = file.read(START) if path.is_file() else b""
@@ -423,18 +423,20 @@ def _look_into(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes
 
 
 @contextmanager
-def _warnings_unheard() -> Iterator[None]:
-    """Such as that a region has to be looked for: nothing for the user to do."""
+def _warnings_silenced() -> Iterator[None]:
+    """Context without warnings, such as of a region that has to be looked up: the user can do
+    nothing about them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 @contextmanager
-def _panics_unheard() -> Iterator[None]:
-    """A damaged Parquet file can make polars panic, and Rust prints that on the process's stderr
-    before Python hears of it: hold stderr back, and pass it on unless the reading fails. Only on
-    the main thread, since other threads may be writing there."""
+def _panics_silenced() -> Iterator[None]:
+    """Context that holds stderr back, and passes it on unless the reading fails.
+
+    A damaged Parquet file can make polars panic, and Rust prints that on the process's stderr
+    before Python sees it. Only on the main thread, since other threads may be writing there."""
     if threading.current_thread() is not threading.main_thread() or sys.stderr is None:
         yield
         return
@@ -454,7 +456,7 @@ def _panics_unheard() -> Iterator[None]:
 
 
 def format_of(path: str) -> str | None:
-    """The format that a file's suffix names."""
+    """Format that a file's suffix names."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -513,7 +515,7 @@ def _pandas_series(name: str, column: Any) -> pl.Series:
 
 
 def _series(name: str, values: list[Any]) -> pl.Series:
-    """A column of one type, with None for what is missing, or an error that names the types."""
+    """Column of one type, with None for missing values; an error names mixed types."""
     values = [_cell(value) for value in values]
     types = {type(value).__name__ for value in values if value is not None}
     try:

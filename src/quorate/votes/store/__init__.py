@@ -1,4 +1,4 @@
-"""Votes on disk in blocks of whole tasks: for those larger than memory, or than the machine."""
+"""Votes on disk in blocks of whole tasks, for votes larger than memory or than a machine."""
 
 from quorate.votes.store.blocks import StoredBlocks, spill
 from quorate.votes.store.directory import Store

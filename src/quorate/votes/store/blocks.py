@@ -1,4 +1,4 @@
-"""Blocks of votes in files, each mapped into memory when it is asked for."""
+"""Blocks of votes in files, each mapped into memory when it is read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from quorate.votes.store.shuffle import block_place, load, save, write
 
 
 class TaskNames(Sequence[pl.Series]):
-    """The names of the tasks of each block, read when they are asked for."""
+    """Names of the tasks of each block, read when they are asked for."""
 
     def __init__(self, places: Sequence[Path], dtype: pl.DataType, text: bool) -> None:
         self._places, self._dtype, self._text = places, dtype, text
@@ -44,8 +44,8 @@ class TaskNames(Sequence[pl.Series]):
 
 @dataclass(frozen=True)
 class StoredBlocks(Blocks):
-    """The blocks of a store as labels. `places` are their directories, and `run` is where what is
-    attached to them for this run goes. `changes` are made, in order, to a block that was read."""
+    """Blocks of a store. `places` are their directories, and `run` is the directory of values that
+    are attached to them for this run. `changes` are made, in order, to each block that is read."""
 
     places: tuple[Path, ...]
     starts: tuple[int, ...]
@@ -117,7 +117,7 @@ class StoredBlocks(Blocks):
                 width = value.shape[1]
             else:
                 np.save(place / f"{start:015d}.npy", value)
-        return self.change(Attached(field, place, digest.hexdigest(), width))
+        return self.change(AttachedField(field, place, digest.hexdigest(), width))
 
     def with_more_tasks(self, names: pl.Series) -> StoredBlocks:
         dtype = self.task_type
@@ -139,7 +139,7 @@ class StoredBlocks(Blocks):
         )
 
     def fetch_after(self, index: int, ahead: int) -> None:
-        """Ask for a block that will soon be needed, so that it need not be waited for."""
+        """Prefetch the block `ahead` places after this one."""
         if index + ahead >= len(self.starts) or not hasattr(os, "posix_fadvise"):
             return
         for name in ("said", "worker", "label"):
@@ -148,14 +148,14 @@ class StoredBlocks(Blocks):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What tells these blocks, with what is attached to them, from others of the same store."""
-        changes = [c.identity if isinstance(c, Attached) else c for c in self.changes]
+        """Identity of these blocks with the values attached to them, among others of the store."""
+        changes = [c.identity if isinstance(c, AttachedField) else c for c in self.changes]
         return (self.starts, self.tasks, self.votes, self.n_workers, self.n_classes, *changes)
 
 
 @dataclass(frozen=True)
-class Attached:
-    """The change that reads what was attached to a block."""
+class AttachedField:
+    """Change of a block that reads the values that were attached to it."""
 
     field: str
     place: Path
@@ -174,7 +174,7 @@ class Attached:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """The same for the same values, wherever they are."""
+        """Identity of the values, wherever they are."""
         return self.field, self.digest
 
     def _features(self, block: Labels) -> csr_array:
@@ -190,7 +190,7 @@ def _bytes_of(value: Any) -> bytes:
 
 
 def spill(blocks: Blocks, root: Path) -> StoredBlocks:
-    """Blocks of memory, put into a directory; the names of their tasks stay in memory."""
+    """Spill blocks of memory to a directory; the names of their tasks stay in memory."""
     places, starts = [], []
     fields: dict[str, list[Any]] = {"gold": [], "weight": [], "features": []}
     for block in blocks:

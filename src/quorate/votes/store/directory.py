@@ -1,4 +1,4 @@
-"""A directory of votes in blocks, with what belongs to them beside."""
+"""A directory of votes in blocks, with their names and a manifest."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MANIFEST = "votes.json"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What the directory holds; written last, so that what has one is whole. `origin` tells these
-    votes from others."""
+    """Contents of the directory; written last, so that a directory with a manifest is whole.
+    `origin` tells these votes from others."""
 
     origin: dict[str, Any]
     rows: int
@@ -47,7 +47,7 @@ class Store:
 
     @classmethod
     def open(cls, root: Path) -> Store | None:
-        """What was put there, or None if nothing was, or not all."""
+        """Open a store; None if nothing is there, or not all of it."""
         try:
             found = json.loads((root / MANIFEST).read_text())
         except FileNotFoundError:
@@ -60,14 +60,14 @@ class Store:
 
     @classmethod
     def finish(cls, root: Path, manifest: Manifest, workers: pl.Series, labels: pl.Series) -> Store:
-        """Say that all is there, and clear away what was needed on the way."""
+        """Write the names and the manifest, and remove intermediate files."""
         write(workers.alias("name").to_frame(), root / "workers.arrow")
         write(labels.alias("name").to_frame(), root / "labels.arrow")
         for name in ("scattered", "gathered"):
             shutil.rmtree(root / name, ignore_errors=True)
-        beside = root / f"{MANIFEST}.part"
-        beside.write_text(json.dumps(asdict(manifest)))
-        beside.replace(root / MANIFEST)
+        unfinished = root / f"{MANIFEST}.part"
+        unfinished.write_text(json.dumps(asdict(manifest)))
+        unfinished.replace(root / MANIFEST)
         return cls(root, manifest)
 
     @property
@@ -77,7 +77,7 @@ class Store:
 
     @property
     def labels(self) -> pl.Series:
-        """In the order of their codes on disk."""
+        """Names of the labels, in the order of their codes on disk."""
         names = pl.read_ipc(self.root / "labels.arrow")["name"].alias("label")
         return retyped(names) if self.manifest.text else names
 
@@ -99,7 +99,7 @@ class Store:
         return pl.read_ipc(place / "tasks.arrow")["task"]
 
     def blocks(self, run: Path) -> StoredBlocks:
-        """The blocks, in the codes that labels have on disk; `run` is for what is attached."""
+        """The blocks, with the label codes of the disk; values attached to them go to `run`."""
         m = self.manifest
         return StoredBlocks(
             tuple(block_place(self.root, start) for start in m.starts),

@@ -1,4 +1,4 @@
-"""A store is filled: the passes of a shuffle, one after the other."""
+"""Fill a store with the votes of files, by the passes of a shuffle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import polars as pl
 from quorate.errors import DataError, UsageError
 from quorate.labels import BLOCK_SIZE, LEAST_BLOCK, Codebook, block_size
 from quorate.votes.batches import Batches, Piece, open_batches
-from quorate.votes.blocks import Recoded
+from quorate.votes.blocks import ClassRecoding
 from quorate.votes.faults import GZIP, ZSTD
 from quorate.votes.naming import find
 from quorate.votes.reading import (
@@ -32,47 +32,47 @@ from quorate.votes.reading import (
 from quorate.votes.sources import MISSING, Kind, Table, columns_named
 from quorate.votes.store.directory import Manifest, Store
 from quorate.votes.store.shuffle import (
-    Arranged,
-    Gathered,
+    ArrangedBlocks,
+    GatheredPart,
     Order,
     PieceCodes,
-    Scattered,
+    ScatteredPiece,
     Shuffle,
     edges_between,
     merged,
 )
 from quorate.votes.store.sizes import DISK_ROW, Sizes, require_disk
 
-Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+MapFunction = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
-MARK = ".quorate"  # of a directory in which nothing else is
+MARK = ".quorate"  # file that marks a directory as a store
 UNKNOWN_ROWS = 1e8
 COMPRESSED_ROW = 5.0  # bytes
-SAMPLE = 1 << 16  # bytes from which the length of a row is guessed
+SAMPLE = 1 << 16  # bytes from which the length of a row is estimated
 MOST_PARTS = 4096
 
 
 class Progress(Protocol):
-    """Told what is under way, how far, of how much, and how it goes."""
+    """Callback for progress: what is under way, how much is done, of how much, and how it goes."""
 
     def __call__(self, what: str, done: float, total: float | None, how: str = "") -> None: ...
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Where votes larger than memory go, and who puts them there: `each` calls a function for each
-    of some items, here or elsewhere, in one of `n_processes` that have so much `memory`."""
+    """Where votes larger than memory are spilled to, and how: `each` maps a function over items,
+    here or elsewhere, in one of `n_processes` with this `memory` limit each."""
 
     memory: float
     store: str | Path | None = None
-    each: Each = map
+    each: MapFunction = map
     n_processes: int = 1
     progress: Progress | None = None
 
 
 @dataclass(frozen=True)
 class Source:
-    """Files of votes and how they are read: what can be sent to where they are read."""
+    """Files of votes and the options of reading them, which can be sent to other processes."""
 
     paths: tuple[str, ...]
     columns: Mapping[str, str | None] = field(default_factory=dict)
@@ -108,13 +108,13 @@ class Source:
         )
 
     def absolute(self) -> Source:
-        """The same from any working directory."""
+        """The source with absolute paths."""
         paths = tuple(p if "://" in p else str(Path(p).absolute()) for p in self.paths)
         return replace(self, paths=paths)
 
     def origin(self) -> dict[str, Any]:
-        """What tells these votes from others: names, sizes and times of the files, and how they
-        are read. Of what lies elsewhere only its name is known."""
+        """Identity of these votes: names, sizes and times of the files, and the options of reading
+        them. Of remote files only the name is known."""
         files = [file.path for file in self.open().files if file.path is not None]
         about = [[str(f.absolute()), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
         paths = self.absolute().paths
@@ -124,7 +124,7 @@ class Source:
     def frames(
         self, batches: Batches, piece: Piece, size: int, whole: Sequence[str]
     ) -> Iterator[tuple[int, int, pl.DataFrame]]:
-        """The complete rows of a piece, some at a time, with how many were read and lost."""
+        """Yield complete rows of a piece, with the number of rows read and of rows lost."""
         but = ("label",) if self.unlabelled else ()
         for frame in batches.read(piece, size):
             table = Table(frame, batches.origin, batches.text, Kind())
@@ -134,15 +134,15 @@ class Source:
 
 
 def stored_votes(source: Source, storage: Storage) -> Votes:
-    """The votes of files in a store: those that are there already, if they are the same."""
+    """Votes of files in a store, which is filled unless it holds the same votes already."""
     source = source.absolute() if storage.n_processes > 1 else source
     place, root = _place(storage.store)
-    store = _stored(root, source, storage)
+    store = _open_or_fill(root, source, storage)
     run = _Temporary(root / f"run-{uuid4().hex}")
     classes = store.labels.drop_nulls().sort()
     codes = find(store.labels, classes).fill_null(-1).to_list()
     return Votes(
-        store.blocks(run.path).change(Recoded(tuple(codes), len(classes))),
+        store.blocks(run.path).change(ClassRecoding(tuple(codes), len(classes))),
         Codebook(pl.Series("task", [], dtype=store.task_type), store.workers, classes),
         store.report,
         Kind(columns=columns_named(source.open().columns)),
@@ -151,7 +151,8 @@ def stored_votes(source: Source, storage: Storage) -> Votes:
 
 
 def _place(store: str | Path | None) -> tuple[object, Path]:
-    """The directory for the blocks: that which is named, or one that goes with the votes."""
+    """Directory for the blocks: the named one, or a temporary one that lives as long as the
+    votes."""
     if store is None:
         kept = _Temporary(Path(tempfile.mkdtemp(prefix="quorate-")))
         return kept, kept.path
@@ -166,29 +167,29 @@ def _place(store: str | Path | None) -> tuple[object, Path]:
 
 
 class _Temporary:
-    """A directory that is gone when nobody knows it any more."""
+    """Temporary directory that is removed when nothing refers to it any more."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
 
 
-def _stored(root: Path, source: Source, storage: Storage) -> Store:
-    there = Store.open(root)
-    if there is None:
-        for part in root.iterdir():  # of what was cut short
+def _open_or_fill(root: Path, source: Source, storage: Storage) -> Store:
+    existing = Store.open(root)
+    if existing is None:
+        for part in root.iterdir():  # of an interrupted filling
             shutil.rmtree(part) if part.is_dir() else part.unlink()
         (root / MARK).touch()
         n_pieces = 1 if storage.n_processes == 1 else 4 * storage.n_processes
         sizes = Sizes.within(storage.memory, BLOCK_SIZE)
         say = storage.progress
         return fill(root, source, sizes, each=storage.each, n_pieces=n_pieces, progress=say)
-    if there.manifest.origin != source.origin():
+    if existing.manifest.origin != source.origin():
         raise UsageError(
             f"{root} holds other votes, or these as they were: name an empty directory as store"
             " (--store)."
         )
-    return there
+    return existing
 
 
 def fill(
@@ -196,29 +197,29 @@ def fill(
     source: Source,
     sizes: Sizes,
     *,
-    each: Each = map,
+    each: MapFunction = map,
     n_pieces: int = 1,
     size: int | None = None,
     progress: Progress | None = None,
 ) -> Store:
-    """Put the votes of the source into blocks in a directory. `each` calls a function for each of
-    some items, and gives the results in order; here or elsewhere."""
-    filling = _Filling(root, source, sizes, each, n_pieces, size, progress or _silent)
+    """Put the votes of the source into blocks in a directory. `each` maps a function over items,
+    here or elsewhere, and gives the results in order."""
+    filling = _Filling(root, source, sizes, each, n_pieces, size, progress or _no_progress)
     return filling.run()
 
 
-def _silent(what: str, done: float, total: float | None, how: str = "") -> None:
-    """No progress to show."""
+def _no_progress(what: str, done: float, total: float | None, how: str = "") -> None:
+    """Report no progress."""
 
 
 @dataclass(frozen=True)
 class _Filling:
-    """The passes of the shuffle, for one source and directory."""
+    """The passes of the shuffle for one source and directory."""
 
     root: Path
     source: Source
     sizes: Sizes
-    each: Each
+    each: MapFunction
     n_pieces: int
     size: int | None
     say: Progress
@@ -241,28 +242,28 @@ class _Filling:
         manifest = self._manifest(scattered, gathered, order, arranged, batches.text)
         return Store.finish(self.root, manifest, workers, labels)
 
-    def _scatter(self, shuffle: Shuffle, batches: Batches, rows: float) -> list[Scattered]:
-        done: list[Scattered] = []
+    def _scatter(self, shuffle: Shuffle, batches: Batches, rows: float) -> list[ScatteredPiece]:
+        done: list[ScatteredPiece] = []
 
-        def seen(more: int = 0) -> None:
+        def report(more: int = 0) -> None:
             self.say("reading", sum(s.rows for s in done) + more, rows)
 
         pieces = list(enumerate(batches.pieces(self.n_pieces)))
         whole, batch_rows = tuple(batches.whole_numbers()), self.sizes.batch_rows
-        heard = seen if self.each is map else None
-        scatter = partial(_scatter_piece, shuffle, self.source, whole, batch_rows, heard)
+        listener = report if self.each is map else None
+        scatter = partial(_scatter_piece, shuffle, self.source, whole, batch_rows, listener)
         for piece in self.each(scatter, pieces):
             done.append(piece)
-            seen()
+            report()
         return done
 
     def _gather(
         self, shuffle: Shuffle, codes: Mapping[str, PieceCodes], label_type: str
-    ) -> dict[int, Gathered]:
+    ) -> dict[int, GatheredPart]:
         gather = partial(
             shuffle.gather, codes=codes, label_type=label_type, repeats=self.source.repeats
         )
-        gathered: dict[int, Gathered] = {}
+        gathered: dict[int, GatheredPart] = {}
         for part, found in enumerate(self.each(gather, range(shuffle.n_parts))):
             if found is not None:
                 gathered[part] = found
@@ -271,15 +272,15 @@ class _Filling:
         return gathered
 
     def _arrange(
-        self, shuffle: Shuffle, gathered: Mapping[int, Gathered], n_workers: int, n_classes: int
-    ) -> tuple[Order, list[Arranged]]:
+        self, shuffle: Shuffle, gathered: Mapping[int, GatheredPart], n_workers: int, n_classes: int
+    ) -> tuple[Order, list[ArrangedBlocks]]:
         parts = list(gathered)
         edges = edges_between([part.samples for part in gathered.values()])
         counts = list(self.each(partial(shuffle.count, edges=edges), parts))
         tasks, votes = (sum(column) for column in zip(*counts, strict=True))
         order = Order(edges, tasks, votes, self.size or block_size(int(tasks[-1] + votes[-1])))
         arrange = partial(shuffle.arrange, parts, order, n_workers=n_workers, n_classes=n_classes)
-        arranged: list[Arranged] = []
+        arranged: list[ArrangedBlocks] = []
         runs = order.runs(self.sizes.blocks)
         for run in self.each(arrange, runs):
             arranged.append(run)
@@ -288,10 +289,10 @@ class _Filling:
 
     def _manifest(
         self,
-        scattered: Sequence[Scattered],
-        gathered: Mapping[int, Gathered],
+        scattered: Sequence[ScatteredPiece],
+        gathered: Mapping[int, GatheredPart],
         order: Order,
-        arranged: Sequence[Arranged],
+        arranged: Sequence[ArrangedBlocks],
         text: bool,
     ) -> Manifest:
         kept = self.source.repeats == "count"
@@ -318,19 +319,19 @@ def _scatter_piece(
     batch_rows: int,
     progress: Callable[[int], None] | None,
     numbered: tuple[int, Piece],
-) -> Scattered:
+) -> ScatteredPiece:
     number, piece = numbered
     frames = source.frames(source.open(), piece, batch_rows, whole)
     return shuffle.scatter(number, frames, progress)
 
 
 def _guess_rows(batches: Batches) -> tuple[float, float]:
-    """About how many rows there are, and how many bytes each has as text."""
+    """Estimated number of rows, and of bytes of a row as text."""
     rows = batches.rows()
     if rows is not None:
         return rows, 32.0
     sizes = [file.path.stat().st_size for file in batches.files if file.path is not None]
-    if len(sizes) < len(batches.files):  # of a store, which does not tell
+    if len(sizes) < len(batches.files):  # remote files do not tell
         return UNKNOWN_ROWS, 32.0
     first = batches.files[0].path
     assert first is not None

@@ -1,10 +1,10 @@
-"""Votes in any order into blocks of whole tasks, on disk.
+"""Shuffle votes in any order into blocks of whole tasks, on disk.
 
-Three passes, each over pieces that are worked on apart, by one process in turn or by many at once:
+Three passes, each over independent pieces, by one process in turn or by many at once:
 
 1. *scatter*: rows are read; workers and labels become codes of their piece, and each row goes to
    the part that the hash of its task names.
-2. *gather*: the rows of a part are put task by task, the tasks in the order of their first row.
+2. *gather*: the rows of a part are sorted by task, the tasks in the order of their first row.
 3. *arrange*: tasks of all parts, by their first rows, are cut into the blocks that the same votes
    would have in memory: the blocks, and all that is learned from them, are the same.
 """
@@ -31,9 +31,10 @@ ROWS_OF_A_PIECE = 40  # bits of a row's number, below those of its piece
 SAMPLES_OF_A_BLOCK = 4
 
 
-class Scattered(NamedTuple):
-    """Of a piece: rows that were read, those that lacked a field, and the names in code order. Its
-    files have the `mark` in their names, since who is killed leaves files behind as well."""
+class ScatteredPiece(NamedTuple):
+    """Summary of a scattered piece: rows read, rows that lacked a field, and the names in code
+    order. Its files have the `mark` in their names, since a killed process leaves files behind as
+    well."""
 
     mark: str
     rows: int
@@ -43,15 +44,15 @@ class Scattered(NamedTuple):
 
 
 class PieceCodes(NamedTuple):
-    """The codes among all workers, and all labels, of the codes of a piece."""
+    """Codes among all workers and all labels, for each code of a piece."""
 
     workers: Codes
     labels: Codes
 
 
-class Gathered(NamedTuple):
-    """Of a part: tasks and votes, votes dropped as repeats, first rows of some tasks at regular
-    steps, and whether the tasks' names are all numbers, or truth values."""
+class GatheredPart(NamedTuple):
+    """Summary of a gathered part: its tasks and votes, votes dropped as repeats, first rows of some
+    tasks at regular steps, and the type of the tasks' names."""
 
     tasks: int
     votes: int
@@ -61,8 +62,8 @@ class Gathered(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Where tasks stand: so many tasks and votes of all parts have their first row before each of
-    the edges; the last edge is behind all."""
+    """Order of the tasks: the number of tasks and votes of all parts whose first row is before each
+    of the edges; the last edge is after all."""
 
     edges: NDArray[np.uint64]
     tasks: NDArray[np.int64]
@@ -75,17 +76,17 @@ class Order(NamedTuple):
 
     @property
     def n_cuts(self) -> int:
-        """How many places there are to cut at, the two ends among them."""
+        """Number of boundaries of blocks, the two ends included."""
         return len(range(0, int(self.cost[-1]), self.block_size)) + 1
 
     def runs(self, n: int) -> list[range]:
-        """The cuts in runs of at most so many blocks; each begins where the last one ends."""
+        """The boundaries in runs of at most `n` blocks; each begins where the last one ends."""
         last = self.n_cuts - 1
         return [range(at, min(at + n, last) + 1) for at in range(0, last, n)]
 
 
-class Arranged(NamedTuple):
-    """Of some blocks: the first task of each, and how often a worker answers a task again."""
+class ArrangedBlocks(NamedTuple):
+    """Summary of arranged blocks: the first task of each, and the number of repeated answers."""
 
     starts: list[int]
     repeats: int
@@ -93,7 +94,7 @@ class Arranged(NamedTuple):
 
 @dataclass(frozen=True)
 class Shuffle:
-    """The passes, in a directory; `n_parts` each have to fit in memory."""
+    """The three passes, in a directory; each of `n_parts` parts has to fit in memory."""
 
     root: Path
     n_parts: int
@@ -104,9 +105,11 @@ class Shuffle:
         number: int,
         frames: Iterable[tuple[int, int, pl.DataFrame]],
         progress: Callable[[int], None] | None = None,
-    ) -> Scattered:
-        """Put the complete rows of a piece, each frame of which comes with how many rows were read
-        for it and how many lacked a field; `progress` is told the number of rows so far."""
+    ) -> ScatteredPiece:
+        """Write the complete rows of a piece to the parts of their tasks.
+
+        Each frame comes with the number of rows read for it and of those that lacked a field;
+        `progress` is called with the number of rows so far."""
         mark = f"{number:05d}-{uuid4().hex}"
         workers, labels = _Names(), _Names()
         rows = lacking = kept = 0
@@ -124,7 +127,7 @@ class Shuffle:
             self._put(coded, f"{mark}-{batch:06d}")
             if progress:
                 progress(rows)
-        return Scattered(mark, rows, lacking, workers.names, labels.names)
+        return ScatteredPiece(mark, rows, lacking, workers.names, labels.names)
 
     def _put(self, coded: pl.DataFrame, name: str) -> None:
         part = (coded["task"].hash(0) % self.n_parts).to_numpy().astype(np.uint16)
@@ -142,8 +145,8 @@ class Shuffle:
 
     def gather(
         self, part: int, codes: Mapping[str, PieceCodes], label_type: str, repeats: str
-    ) -> Gathered | None:
-        """`codes` are those of the pieces, by their marks."""
+    ) -> GatheredPart | None:
+        """Sort the rows of a part by task; `codes` are those of the pieces, by their marks."""
         frames = []
         for file in sorted(self.scattered(part).glob("*.arrow")):
             mark = file.name.rpartition("-")[0]
@@ -175,18 +178,18 @@ class Shuffle:
         step = max(1, min(self.least_block // SAMPLES_OF_A_BLOCK, int(cost[-1]) // 8))
         at = np.unique(np.searchsorted(cost, np.arange(step, int(cost[-1]), step)))
         kind = str(retyped(tasks).dtype) if tasks.dtype == pl.String else "String"
-        return Gathered(len(tasks), len(worker), rows - len(worker), first[at], kind)
+        return GatheredPart(len(tasks), len(worker), rows - len(worker), first[at], kind)
 
     def count(self, part: int, edges: NDArray[np.uint64]) -> tuple[NDArray[np.int64], ...]:
-        """How many tasks of a part, and votes, are before each edge."""
+        """Number of tasks and of votes of a part before each edge."""
         first, end = load(self._part(part), "first", "end")
         before = np.searchsorted(first, edges)
         return before.astype(np.int64), np.where(before > 0, end[before - 1], 0)
 
     def arrange(
         self, parts: Sequence[int], order: Order, cuts: range, n_workers: int, n_classes: int
-    ) -> Arranged:
-        """Write the blocks between the cuts."""
+    ) -> ArrangedBlocks:
+        """Write the blocks between the boundaries."""
         last_cut = order.n_cuts - 1
         bounds = [min(cut * order.block_size, int(order.cost[-1])) for cut in cuts]
         low = max(0, int(np.searchsorted(order.cost, bounds[0])) - 1)
@@ -216,13 +219,13 @@ class Shuffle:
             save(place, said=said[start:stop], worker=worker[votes], label=label[votes])
             write(names[start:stop].alias("task").to_frame(), place / "tasks.arrow")
             starts.append(first)
-        return Arranged(starts, repeats)
+        return ArrangedBlocks(starts, repeats)
 
     def _between(
         self, parts: Sequence[int], low: np.uint64, high: np.uint64
     ) -> tuple[pl.Series, NDArray[np.uint32], Codes, NDArray[np.integer]]:
-        """The tasks whose first rows are between two, in order: names, how many votes each has, and
-        these."""
+        """Tasks whose first rows are between two, in order: their names, numbers of votes, and
+        votes."""
         some = [self._slice(part, low, high) for part in parts]
         first, said, worker, label = (
             np.concatenate(arrays) for arrays in zip(*(arrays for _, *arrays in some), strict=True)
@@ -256,7 +259,7 @@ class Shuffle:
 
 
 class _Names:
-    """Names in order of appearance, and the codes of more and more columns of them."""
+    """Accumulates names in order of appearance, and codes columns of them."""
 
     def __init__(self) -> None:
         self.names = pl.Series(dtype=pl.Null)
@@ -273,7 +276,7 @@ class _Names:
 
 
 def merged(names: Sequence[pl.Series]) -> tuple[pl.Series, list[Codes]]:
-    """All names in order of appearance, and for each piece the codes among them of its own."""
+    """All names in order of appearance, and for each piece the codes of its own names."""
     some = [piece for piece in names if len(piece)]
     every = pl.concat(some).unique(maintain_order=True) if some else pl.Series(dtype=pl.Null)
     nothing = np.empty(0, dtype=np.int32)
@@ -281,32 +284,32 @@ def merged(names: Sequence[pl.Series]) -> tuple[pl.Series, list[Codes]]:
 
 
 def edges_between(samples: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """Edges between the samples of all parts, and one behind all."""
+    """Edges between the samples of all parts, and one after all."""
     ends = np.array([0, np.iinfo(np.uint64).max], dtype=np.uint64)
     return np.unique(np.concatenate([*samples, ends]))
 
 
 def block_place(root: Path, start: int) -> Path:
-    """Where the block is that starts with this task."""
+    """Directory of the block that starts with this task."""
     return root / "blocks" / f"{start:015d}"
 
 
 def write(frame: pl.DataFrame, path: Path) -> None:
-    """Whole or not at all."""
-    beside = path.with_suffix(".part")
-    frame.rechunk().write_ipc(beside, compression="uncompressed")
-    beside.replace(path)
+    """Write a frame to a file, whole or not at all."""
+    unfinished = path.with_suffix(".part")
+    frame.rechunk().write_ipc(unfinished, compression="uncompressed")
+    unfinished.replace(path)
 
 
 def save(place: Path, **arrays: Any) -> None:
-    """Each array as a file of its name, whole or not at all."""
+    """Save each array as a file of its name, whole or not at all."""
     for name, array in arrays.items():
-        beside = place / f"{name}.part"
-        with beside.open("wb") as file:
+        unfinished = place / f"{name}.part"
+        with unfinished.open("wb") as file:
             np.save(file, array)
-        beside.replace(place / f"{name}.npy")
+        unfinished.replace(place / f"{name}.npy")
 
 
 def load(place: Path, *names: str) -> list[NDArray[Any]]:
-    """Arrays mapped into memory, not copied."""
+    """Load arrays, mapped into memory and not copied."""
     return [np.load(place / f"{name}.npy", mmap_mode="r") for name in names]

@@ -1,4 +1,4 @@
-"""How much of the votes is in memory at a time, so that a bound is kept; and room on disk."""
+"""Sizes of batches, parts and blocks within a memory limit; and room on disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from quorate.errors import DataError, UsageError
 
-BASE = 260e6  # the program itself, with its libraries
+BASE = 260e6  # bytes of the program itself, with its libraries
 BATCH_ROW = 260  # bytes in memory for each row of a batch that is read and scattered
 PART_ROW = 230  # for each row of a part that is put task by task
 BLOCK_ROW = 130  # for each row of the blocks that are arranged together
@@ -20,7 +20,7 @@ UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 @dataclass(frozen=True)
 class Sizes:
-    """Rows that are read at a time, parts of the rows, and blocks that are arranged at a time."""
+    """Number of rows in a batch and in a part, and of blocks that are arranged at a time."""
 
     batch_rows: int
     part_rows: int
@@ -59,7 +59,7 @@ def require_disk(place: Path, needed: float) -> None:
 
 
 def in_bytes(text: str | float) -> float:
-    """A number of bytes such as 2GB or 500 MB.
+    """Number of bytes of a size such as 2GB or 500 MB.
 
     Examples:
         >>> in_bytes("2GB"), in_bytes("1.5 GiB"), in_bytes(4096)
@@ -76,7 +76,7 @@ def in_bytes(text: str | float) -> float:
 
 
 def in_words(size: float) -> str:
-    """A number of bytes as people say it.
+    """Number of bytes in units that people use.
 
     Examples:
         >>> in_words(2e9), in_words(340e6), in_words(12)
