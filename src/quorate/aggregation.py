@@ -121,7 +121,7 @@ def aggregate(
         >>> aggregate(votes, "majority").labels["label"].to_list()
         ['cat', 'dog']
     """
-    _refuse_unknown(how)
+    _refuse_unknown(how, method)
     require_probability("min_confidence", min_confidence)
     model = named(method, **some_of(how, Tuning))
     _require_able(model, features is not None, how)
@@ -303,11 +303,12 @@ def _require_in_memory(model: AnyModel, votes: Votes, engine: Engine) -> None:
         )
 
 
-def _refuse_unknown(how: AggregateOptions) -> None:
+def _refuse_unknown(how: AggregateOptions, method: Method) -> None:
     for name in how:
         owners = [m for m, method in METHODS.items() if name in method.options]
         if owners and name not in AggregateOptions.__annotations__:
-            kind = METHODS[owners[0]].model.__name__
+            meant = method if isinstance(method, str) and method in owners else owners[0]
+            kind = METHODS[meant].model.__name__
             raise UsageError(
                 f"{name} is an option of {', '.join(owners)}: give the method as an object, such as"
                 f" quorate.{kind}({name}=...)."

@@ -33,7 +33,7 @@ from reproductions.rank_one.teams import crowd_on
 def test_error(data: Path, name: str, variant: str, error: float, order: str) -> None:
     """Table 1, in which dog is .1660, rte .07, temp .0512 and web .1485."""
     votes = votes_of(data, name)
-    result = quorate.aggregate(votes, method="rank-one", variant=variant, order=order)
+    result = quorate.aggregate(votes, RankOne(variant=variant, order=order))
     assert result.converged
     truth = gold_codes(data, name, result)
     assert metrics.error(result.posterior, truth) == pytest.approx(error, abs=5e-5)
@@ -135,7 +135,7 @@ def test_a_saved_result_predicts_the_same(web: Result, tmp_path: Path) -> None:
 
 
 def test_not_converging_is_said(data: Path) -> None:
-    result = quorate.aggregate(votes_of(data, "rte"), method="rank-one", max_sweeps=2)
+    result = quorate.aggregate(votes_of(data, "rte"), RankOne(max_sweeps=2))
     assert not result.converged
     assert result.params.sweeps == 2
 

@@ -15,7 +15,7 @@ from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import DawidSkene, Labels, OneCoin, UsageError, fit, metrics
-from quorate.models import Spectral, SpectralEM
+from quorate.models import Spectral, SpectralEM, make
 from quorate.models.moments import power_method
 from quorate.simulation import simulate
 
@@ -191,7 +191,7 @@ def test_the_note_reaches_the_user_and_stays_with_what_is_saved(tmp_path: Path) 
 def test_a_result_from_this_start_is_kept_and_predicts(tmp_path: Path) -> None:
     problem = enough_votes(1)
     votes = [(t, w, c) for t, said in enumerate(problem.votes) for w, c in said]
-    result = quorate.aggregate(votes, "dawid-skene", init=Spectral(floor=1e-4))
+    result = quorate.aggregate(votes, DawidSkene(init=Spectral(floor=1e-4)))
     assert not result.notes
     result.save(tmp_path / "kept.quorate")
     kept = quorate.load(tmp_path / "kept.quorate")
@@ -203,7 +203,7 @@ def test_a_result_from_this_start_is_kept_and_predicts(tmp_path: Path) -> None:
 
 
 def error(data: Path, name: str, method: str, **options: Any) -> float:
-    result = quorate.aggregate(votes_of(data, name), method=method, **options)
+    result = quorate.aggregate(votes_of(data, name), make(method, **options))
     assert not result.notes
     return 100 * metrics.error(result.posterior, gold_codes(data, name, result))
 

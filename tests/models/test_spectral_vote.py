@@ -13,7 +13,7 @@ from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
 from quorate import KOS, EigenRatio, GhoshSVD, Labels, UsageError, fit, metrics
-from quorate.models import spectral_vote
+from quorate.models import make, spectral_vote
 from quorate.simulation import simulate
 
 MODELS = [GhoshSVD(), EigenRatio(), EigenRatio(variant="ratio-of-eigenvectors"), KOS()]
@@ -103,7 +103,7 @@ def test_more_than_two_classes_need_an_order(model: Any) -> None:
 def test_an_unknown_variant_is_said() -> None:
     for method in ("kos", "eigen-ratio"):
         with pytest.raises(UsageError, match="variant is one of"):
-            quorate.aggregate([("t", "w", 1)], method, variant="dense")
+            make(method, variant="dense")
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
@@ -188,5 +188,7 @@ def test_error_of_messages(data: Path, name: str, percent: float) -> None:
 
 
 def error_of(data: Path, name: str, method: str, **options: Any) -> float:
-    result = quorate.aggregate(votes_of(data, name), method, **options)
+    ordered = options.pop("ordered", False)
+    model = make(method, **options)
+    result = quorate.aggregate(votes_of(data, name), model, ordered=ordered)
     return 100 * metrics.error(result.posterior, gold_codes(data, name, result))

@@ -59,7 +59,7 @@ def test_saved_is_loaded_and_predicts_the_same(method: str, tmp_path: Path) -> N
     new = [("new", "x", "a"), ("new", "stranger", "b")]
     assert loaded.predict(new).rows() == result.predict(new).rows()
     np.testing.assert_array_equal(loaded.confusion, result.confusion)
-    again = quorate.aggregate(votes, method=method, worker_prior=loaded, init=loaded)
+    again = quorate.aggregate(votes, make(method, worker_prior=loaded, init=loaded))
     assert np.isfinite(again.objective).all()
 
 

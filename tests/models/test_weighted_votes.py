@@ -24,7 +24,7 @@ from quorate import IWMV, M3V, Labels, fit, metrics
 )
 def test_error_of_iwmv(data: Path, name: str, ties: str, error: float) -> None:
     """The rank-one paper's Table 1 has rte .08, temp .06, dog .19 and web .22."""
-    result = quorate.aggregate(votes_of(data, name), method="iwmv", ties=ties)
+    result = quorate.aggregate(votes_of(data, name), IWMV(ties=ties))
     assert result.converged
     truth = gold_codes(data, name, result)
     assert metrics.error(result.posterior, truth) == pytest.approx(error, abs=5e-5)
@@ -45,7 +45,7 @@ def test_error_of_m3v(
 ) -> None:
     """The rank-one paper's Table 1; what is published is an upper bound, what is found pinned."""
     error = dict(zip((0.1, 0.3, 1.0), errors, strict=True))[cost]
-    result = quorate.aggregate(votes_of(data, name), method="m3v", cost=cost)
+    result = quorate.aggregate(votes_of(data, name), M3V(cost=cost))
     found = metrics.error(result.posterior, gold_codes(data, name, result))
     assert found <= published
     assert found == pytest.approx(error, abs=5e-5)

@@ -9,6 +9,7 @@ import pytest
 from tests.naive.dawid_skene import Trace, dawid_skene
 
 import quorate
+from quorate.models import make
 from quorate.votes import Votes
 
 METHODS = {"dawid-skene": "never", "fast-dawid-skene": "always", "hybrid": "settled"}
@@ -46,7 +47,7 @@ def test_class_shares_are_those_of_the_paper(votes: Votes) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_estimates_equal_the_slow_oracle(votes: Votes, method: str) -> None:
-    result = quorate.aggregate(votes, method=method, ties="first")
+    result = quorate.aggregate(votes, make(method, ties="first"))
     trace = slow(votes, result.iterations, METHODS[method])
     np.testing.assert_allclose(result.posterior, trace.posterior, rtol=0, atol=1e-10)
     np.testing.assert_allclose(result.params.prior, trace.prior, rtol=0, atol=1e-10)

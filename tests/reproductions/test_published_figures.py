@@ -11,6 +11,7 @@ import pytest
 
 import quorate
 from quorate import Result, metrics
+from quorate.models import make
 
 # Sinha, Rao and Balasubramanian (2018), section 4: when the class marginals move by less than 1e-4.
 AS_IN_THE_PAPER: dict[str, Any] = {"stop": "marginals", "tol": 1e-4}
@@ -35,7 +36,7 @@ def votes_of(data: Path, name: str, at_least: int = 1) -> pl.DataFrame:
 def test_negative_log_likelihood(data: Path, name: str, method: str, published: float) -> None:
     """Table 2. The paper broke ties of the first vote at random, which tells where Fast
     Dawid-Skene starts from; bm, with five labels of two classes for each task, has none."""
-    result = quorate.aggregate(votes_of(data, name), method=method, **AS_IN_THE_PAPER)
+    result = quorate.aggregate(votes_of(data, name), make(method, **AS_IN_THE_PAPER))
     assert result.converged
     assert result.log_likelihood == pytest.approx(-published, abs=0.01)
 
@@ -45,7 +46,7 @@ def test_negative_log_likelihood_of_labelme(data: Path, method: str, published: 
     """Table 2, on the 589 tasks of Table 1."""
     votes = votes_of(data, "labelme", at_least=3)
     assert votes["task"].n_unique() == 589
-    result = quorate.aggregate(votes, method=method, **AS_IN_THE_PAPER)
+    result = quorate.aggregate(votes, make(method, **AS_IN_THE_PAPER))
     assert result.log_likelihood == pytest.approx(-published, abs=0.01)
 
 
@@ -53,7 +54,7 @@ def test_negative_log_likelihood_of_labelme(data: Path, method: str, published: 
 def test_fast_dawid_skene_needs_fewer_iterations(data: Path, name: str) -> None:
     votes = votes_of(data, name)
     soft, fast = (
-        quorate.aggregate(votes, method=method, **AS_IN_THE_PAPER)
+        quorate.aggregate(votes, make(method, **AS_IN_THE_PAPER))
         for method in ("dawid-skene", "fast-dawid-skene")
     )
     assert soft.converged and fast.converged
