@@ -166,7 +166,7 @@ def fit(
     """
     engine = engine or Threads()
     read = read_votes(votes, storage=engine.storage)
-    model, notes = in_codes(model, read.codebook)
+    model, notes = in_codes(model, read.codebook, check_arrays=False)
     return result_of(run(model, read.blocks, Request(engine, progress)), read.noted(*notes))
 
 

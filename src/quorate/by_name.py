@@ -21,17 +21,20 @@ RESULT_SUFFIX = ".quorate"
 START_NAMES = ("vote", "spectral")  # values of `init` that are no table
 
 
-def in_codes(model: Any, book: Codebook) -> tuple[Any, list[str]]:
-    """The model with options that name workers or classes as arrays in code order; and notes."""
+def in_codes(model: Any, book: Codebook, *, check_arrays: bool = True) -> tuple[Any, list[str]]:
+    """The model with options that name workers or classes as arrays in code order; and notes.
+    Options that are arrays already are checked, unless the caller knows what they are."""
     notes: list[str] = []
     coded: dict[str, Any] = {}
-    names = {f.name for f in fields(model)}
-    if "prior" in names:
-        coded["prior"] = _shares(model.prior, book)
+    given = {f.name: getattr(model, f.name) for f in fields(model)}
+    if not check_arrays:
+        given = {n: value for n, value in given.items() if not isinstance(value, np.ndarray)}
+    if "prior" in given:
+        coded["prior"] = _shares(given["prior"], book)
     for option, value in (("init", "probability"), ("worker_prior", "count")):
-        given = getattr(model, option) if option in names else None
-        if given is not None and not _is_start(option, given):
-            coded[option] = _matrices(option, value, given, book, notes)
+        matrices = given.get(option)
+        if matrices is not None and not _is_start(option, matrices):
+            coded[option] = _matrices(option, value, matrices, book, notes)
     changed = {name: value for name, value in coded.items() if value is not getattr(model, name)}
     return (replace(model, **changed) if changed else model), notes
 

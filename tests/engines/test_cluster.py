@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "cluster.py"
 def test_whatever_is_lost_the_labels_are_those_of_threads(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     output = tmp_path / "cluster.json"
-    command = [sys.executable, str(SCRIPT), "--rows", "2500000", "-o", str(output)]
+    command = [sys.executable, str(SCRIPT), "--rows", "1000000", "-o", str(output)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     runs = {run["run"]: run for run in json.loads(output.read_text())["runs"]}

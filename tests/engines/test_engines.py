@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -53,25 +52,20 @@ def test_disk_gives_the_bits_of_threads(name: str) -> None:
     assert_same(in_memory, on_disk)
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_ray_gives_the_bits_of_threads(subtests: Any) -> None:
+    """One test, so that one cluster serves every model."""
     pytest.importorskip("ray")
     from quorate import Ray
 
-    engine = Ray(n_cpus=2)
-    yield engine
-    engine.close()
-
-
-@pytest.mark.xdist_group("ray")
-@pytest.mark.filterwarnings("ignore::Warning")
-@pytest.mark.parametrize("name", MADE)
-def test_ray_gives_the_bits_of_threads(name: str, cluster: Any) -> None:
-    with small_blocks(12):
-        model, labels = MADE[name]()
-        in_memory = fit(model, labels)
-        on_cluster = fit(model, labels, engine=cluster)
-    assert_same(in_memory, on_cluster)
+    cluster = Ray(n_cpus=2)
+    try:
+        for name, make in MADE.items():
+            with subtests.test(name), small_blocks(12):
+                model, labels = make()
+                assert_same(fit(model, labels), fit(model, labels, engine=cluster))
+    finally:
+        cluster.close()
 
 
 def test_the_order_of_adding_is_that_of_any_parts() -> None:

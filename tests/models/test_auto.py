@@ -114,7 +114,7 @@ def test_the_disk_does_not_matter(tmp_path: Path) -> None:
     gold = {0: 1, 5: 2}
     expected = quorate.aggregate(path, gold=gold, min_confidence=0.9)
     found = quorate.aggregate(
-        path, gold=gold, min_confidence=0.9, engine="stream", store=tmp_path / "store"
+        path, gold=gold, min_confidence=0.9, engine="disk", store=tmp_path / "store"
     )
     assert found.labels.collect().equals(expected.labels)
     assert found.overview.undecided == expected.overview.undecided > 0
@@ -174,7 +174,7 @@ def vars_of(labels: Labels) -> dict[str, Any]:
 
 def test_a_crowd_with_an_inverted_worker_leans_to_dawid_skene_and_keeps_its_accuracies() -> None:
     _, confusion = demo._crowd()
-    people = simulate(confusion, 1000, demo.LABELS_PER_TASK, seed=0)
+    people = simulate(confusion, 1000, demo.VOTES_PER_TASK, seed=0)
     result = auto(people.labels)
     plain = fit(DawidSkene(), people.labels, engine=Threads(1))
     weights = result.model.weights_of(result.params)  # type: ignore[attr-defined]

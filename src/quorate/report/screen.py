@@ -32,6 +32,7 @@ class Screen(Console):
             super().print(*objects, **how)
         lines = drawn.get().splitlines()
         self.file.write("".join(f"{line.rstrip()}\n" for line in lines))
+        self.file.flush()
 
 
 def screen(*, to_stdout: bool = True) -> Screen:
