@@ -92,7 +92,7 @@ def test_crowds_are_drawn_from_what_was_found() -> None:
 
 
 def test_they_hold_where_one_class_is_hard_for_all_workers() -> None:
-    """What counts and doubts alone say would be too sure: rehearsals widen it."""
+    """What counts and doubts alone say would be too narrow: simulated crowds widen it."""
     held = []
     for seed in range(6):
         right = np.random.default_rng(seed).uniform((0.8, 0.5), (0.95, 0.7), (50, 2))

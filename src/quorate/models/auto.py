@@ -13,7 +13,7 @@ held-out votes tell as well. What they cannot tell, the errors that a whole crow
 `temperature` allows for. A known answer is a held-out vote of one who is always right; known
 answers also set that temperature.
 
-Everything is a sum over tasks, so each of these steps is a phase: `Split`, `Rehearse`, `Count`,
+Everything is a sum over tasks, so each of these steps is a phase: `Split`, `FitKept`, `Count`,
 `Judge` and `Begin`, of which each goes on from what the one before has found.
 """
 
@@ -189,7 +189,7 @@ class Auto(Model[Params, Locals, Stats]):
     # The fit of the members to all votes.
 
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
-        return (Split(self), Rehearse(self), Count(self), Judge(self), Begin(self), self)
+        return (Split(self), FitKept(self), Count(self), Judge(self), Begin(self), self)
 
     def begin(self, block: Labels) -> Locals:
         first, second = (member.begin(block) for member in self.members)
@@ -385,7 +385,7 @@ class Split(_Opening):
         return self.first_params(stats)
 
 
-class Rehearse(_Opening):
+class FitKept(_Opening):
     """A few steps of both members on the kept votes."""
 
     @property
