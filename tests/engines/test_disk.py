@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -329,10 +328,11 @@ def peak_of(path: Path, place: Path, **options: Any) -> int:
 def test_what_was_killed_goes_on_where_it_was(votes: Path, tmp_path: Path) -> None:
     store, labels = tmp_path / "store", tmp_path / "labels.parquet"
     options: dict[str, Any] = {"method": "dawid-skene", "tol": 0.0, "max_iter": 40}
-    process = subprocess.Popen(command(votes, labels, **options, store=str(store)))
-    wait_for_iterations(3, store, process)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with subprocess.Popen(command(votes, labels, **options, store=str(store))) as process:
+        try:
+            wait_for_iterations(3, store, process)
+        finally:
+            process.kill()
     assert not labels.exists()
     resumed = command(votes, labels, **options, store=str(store), resume=True)
     notes = json.loads(subprocess.run(resumed, capture_output=True, check=True).stdout)
@@ -347,5 +347,5 @@ def wait_for_iterations(n: int, store: Path, process: Any) -> None:
     while len(seen) < n:
         assert process.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < until
-        seen |= {place.stat().st_mtime_ns for place in store.glob("**/checkpoint.pickle")}
+        seen |= {place.stat().st_mtime_ns for place in store.glob("unfinished-*/checkpoint.pickle")}
         time.sleep(0.002)
