@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -62,15 +62,11 @@ class Stats(NamedTuple):
 class ConfusionParams(EMParams, Protocol):
     @property
     def log_confusion(self) -> Floats: ...
-
-
-class ConfusionStats(EMStats, Protocol):
-    @property
-    def counts(self) -> Floats | Rows: ...
+    def _replace(self, *, log_confusion: Floats) -> Self: ...
 
 
 P = TypeVar("P", bound=ConfusionParams)
-S = TypeVar("S", bound=ConfusionStats)
+S = TypeVar("S", bound=EMStats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,17 +75,25 @@ class ConfusionEM(EM[P, S]):
 
     smoothing: float = option(0.0, SMOOTHING, at_least=0)
 
-    @property
-    def class_smoothing(self) -> float:
-        return self.smoothing if self.prior_smoothing is None else self.prior_smoothing
-
     def log_joint(self, block: Labels, params: P) -> Floats:
         log_joint = block.pairs.gather(params.log_confusion)  # the product in Eq. 8
         log_joint += params.state.log_prior
         return log_joint
 
-    def learn(self, counts: Floats) -> Floats:
-        return kernels.log_shares(counts, self.smoothing, self.worker_prior)  # Eq. 6
+    def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> S:
+        stats: S = self.stats_type(block.pairs.scatter(posterior), evidence)  # the sums in Eq. 6
+        return stats
+
+    def m_step(self, stats: S, state: EMState) -> P:
+        counts = dense(stats.counts)
+        log_confusion = kernels.log_shares(counts, self.smoothing, self.worker_prior)  # Eq. 6
+        params: P = self.params_type(log_confusion, state)
+        return params
+
+    def from_confusion(self, confusion: Floats) -> P:
+        log_confusion = kernels.log_or(table_of(confusion))
+        params: P = self.params_type(log_confusion, self.even_state(confusion.shape[1]))
+        return params
 
     def log_density(self, params: P) -> float:
         if self.smoothing == 0 and self.worker_prior is None:
@@ -99,9 +103,9 @@ class ConfusionEM(EM[P, S]):
             pseudo = pseudo + self.worker_prior
         return kernels.weighted_log(pseudo, by_truth_and_label(np.exp(params.log_confusion)))
 
-    def average(self, stats: S) -> Floats:
-        """The log confusion matrix of all workers as if they were one."""
-        return kernels.log_shares(pooled(stats), self.smoothing)
+    def newcomer(self, stats: S, params: P) -> P:
+        average = kernels.log_shares(pooled(stats), self.smoothing)
+        return params._replace(log_confusion=np.concatenate([params.log_confusion, average]))
 
     def confusion(self, params: P) -> Floats:
         return by_truth_and_label(np.exp(params.log_confusion))
@@ -121,19 +125,6 @@ class SoftDawidSkene(ConfusionEM[Params, Stats]):
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
         return super().log_joint(block, _skipping_zeros(params) if self.zeros == "skip" else params)
-
-    def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
-        return Stats(block.pairs.scatter(posterior), evidence)  # the sums in Eq. 6
-
-    def m_step(self, stats: Stats, state: EMState) -> Params:
-        return Params(self.learn(dense(stats.counts)), state)
-
-    def from_confusion(self, confusion: Floats) -> Params:
-        return Params(log_table(confusion), self.even_state(confusion.shape[1]))
-
-    def newcomer(self, stats: Stats, params: Params) -> Params:
-        average = self.average(stats)
-        return params._replace(log_confusion=np.concatenate([params.log_confusion, average]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,10 +207,9 @@ def _skipping_zeros(params: Params) -> Params:
     return Params(without_zeros(params.log_confusion), state)
 
 
-def log_table(confusion: Floats) -> Floats:
-    """``[worker * n_classes + label, truth]`` from ``[worker, truth, label]``, in logarithms."""
-    by_label = np.ascontiguousarray(confusion.transpose(0, 2, 1))
-    return kernels.log_or(by_label).reshape(-1, by_label.shape[-1])
+def table_of(confusion: Floats) -> Floats:
+    """``[worker * n_classes + label, truth]`` from ``[worker, truth, label]``."""
+    return confusion.transpose(0, 2, 1).reshape(-1, confusion.shape[1])
 
 
 def by_label_and_truth(table: Floats) -> Floats:
@@ -233,7 +223,7 @@ def by_truth_and_label(table: Floats) -> Floats:
     return by_label_and_truth(table).transpose(0, 2, 1)
 
 
-def pooled(stats: ConfusionStats) -> Floats:
+def pooled(stats: EMStats) -> Floats:
     """The counts of all workers as if they were one."""
     total: Floats = by_label_and_truth(dense(stats.counts)).sum(axis=0)
     return total

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from quorate import kernels
 from quorate.errors import UsageError, require_choice, require_shape
-from quorate.kernels import Floats
+from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Model, Phase, Step, Ties
+from quorate.model import AnyPhase, Model, Phase, Step, Ties, by_worker
 from quorate.models.moments import Moments, Spectral
 from quorate.options import option
 
@@ -57,8 +57,8 @@ class EMState(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Statistics of every EM: the sum of the posterior over tasks, the marginal log-likelihood, and
-    the number of impossible tasks, which it leaves out."""
+    """What every E-step shows: the sum of the posterior over tasks, the marginal log-likelihood,
+    and the number of impossible tasks, which it leaves out."""
 
     classes: Floats
     log_likelihood: float = 0.0
@@ -74,6 +74,14 @@ class Evidence(NamedTuple):
         )
 
 
+@by_worker("counts")
+class Stats(NamedTuple):
+    """Expected counts, in the rows of workers that the model says, and the evidence."""
+
+    counts: Floats | Rows
+    evidence: Evidence
+
+
 class EMParams(Protocol):
     @property
     def state(self) -> EMState: ...
@@ -82,6 +90,8 @@ class EMParams(Protocol):
 
 
 class EMStats(Protocol):
+    @property
+    def counts(self) -> Floats | Rows: ...
     @property
     def evidence(self) -> Evidence: ...
 
@@ -135,9 +145,13 @@ class EM(Model[P, Floats, S]):
         return "vote"
 
     @property
+    def smoothing(self) -> float:
+        return 0.0
+
+    @property
     def class_smoothing(self) -> float:
         """The pseudo-count of each class."""
-        return self.prior_smoothing or 0.0
+        return self.smoothing if self.prior_smoothing is None else self.prior_smoothing
 
     @abstractmethod
     def log_joint(self, block: Labels, params: P) -> Floats:

@@ -16,16 +16,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from quorate.kernels import Floats, Rows
-from quorate.labels import Labels
+from quorate.kernels import Floats
 from quorate.model import Method, Step, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.dawid_skene import (
     ConfusionEM,
     by_label_and_truth,
     pooled,
+    table_of,
 )
-from quorate.models.em import INIT, EMState, Evidence, is_word
+from quorate.models.em import INIT, EMState, Evidence, Stats, is_word
 from quorate.options import option
 
 LEAST_PSEUDO_COUNT = 1e-6
@@ -46,14 +46,6 @@ class Params(NamedTuple):
     @property
     def prior(self) -> Floats:
         return self.state.prior
-
-
-@by_worker("counts")
-class Stats(NamedTuple):
-    """``counts[worker * n_classes + label, truth]``."""
-
-    counts: Floats | Rows
-    evidence: Evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,27 +86,10 @@ class IBCC(ConfusionEM[Params, Stats]):
     )
     init: Any = option("vote", INIT)
 
-    def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
-        return Stats(block.pairs.scatter(posterior), evidence)
-
     def m_step(self, stats: Stats, state: EMState) -> Params:
         """The posterior given the expected counts: the prior's pseudo-counts and these."""
-        return self._believe(dense(stats.counts), stats.evidence.classes, state)
-
-    def from_confusion(self, confusion: Floats) -> Params:
-        return self._from_matrices(confusion, np.zeros(confusion.shape[1]))
-
-    def from_moments(self, confusion: Floats, vote: Stats) -> Params:
-        return self._from_matrices(confusion, vote.evidence.classes)
-
-    def _from_matrices(self, confusion: Floats, classes: Floats) -> Params:
-        counts = SURE_AS * np.ascontiguousarray(confusion.transpose(0, 2, 1))
-        state = self.even_state(confusion.shape[1])
-        return self._believe(counts.reshape(-1, counts.shape[-1]), classes, state)
-
-    def _believe(self, counts: Floats, classes: Floats, state: EMState) -> Params:
-        """The posterior from expected counts of labels and of classes."""
-        row_prior = self._row_prior(counts.shape[-1])
+        counts, classes = dense(stats.counts), stats.evidence.classes
+        row_prior = self._row_prior(len(classes))
         rows = by_label_and_truth(counts) + row_prior
         divergence = dirichlet.divergence(rows, row_prior, axis=1)
         if is_word(self.prior, "estimated"):
@@ -126,9 +101,22 @@ class IBCC(ConfusionEM[Params, Stats]):
 
     def _row_prior(self, n_classes: int) -> Floats:
         """Pseudo-counts ``[worker, label, truth]``, of all workers alike without `worker_prior`."""
-        prior = np.full((1, n_classes, n_classes), self.smoothing)
-        prior += self.diagonal * np.eye(n_classes)
+        prior = self._average_prior(n_classes)[None]
         return prior if self.worker_prior is None else prior + self.worker_prior.transpose(0, 2, 1)
+
+    def _average_prior(self, n_classes: int) -> Floats:
+        """Pseudo-counts ``[label, truth]`` of a worker of whom nothing is known."""
+        return self.smoothing + self.diagonal * np.eye(n_classes)
+
+    def from_confusion(self, confusion: Floats) -> Params:
+        return self._from_matrices(confusion, Evidence(np.zeros(confusion.shape[1])))
+
+    def from_moments(self, confusion: Floats, vote: Stats) -> Params:
+        return self._from_matrices(confusion, vote.evidence)
+
+    def _from_matrices(self, confusion: Floats, evidence: Evidence) -> Params:
+        counts = SURE_AS * table_of(confusion)
+        return self.m_step(Stats(counts, evidence), self.even_state(confusion.shape[1]))
 
     def log_density(self, params: Params) -> float:
         return -params.divergence
@@ -139,9 +127,7 @@ class IBCC(ConfusionEM[Params, Stats]):
         return super().progress(stats, params)._replace(objective=bound, log_likelihood=None)
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
-        nothing = np.full((params.log_confusion.shape[1],) * 2, self.smoothing)
-        nothing += self.diagonal * np.eye(len(nothing))
-        average = pooled(stats) + nothing
+        average = pooled(stats) + self._average_prior(len(params.state.log_prior))
         return params._replace(
             log_confusion=np.concatenate(
                 [params.log_confusion, dirichlet.mean_log(average, axis=0)]

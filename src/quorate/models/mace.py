@@ -20,11 +20,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from quorate import kernels
-from quorate.kernels import Floats, Rows
+from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.model import Method, Step, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.em import EM, INIT, EMState, Evidence
+from quorate.models.em import Stats as Stats
 from quorate.options import option
 
 LEAST_PSEUDO_COUNT = 1e-6
@@ -47,14 +48,6 @@ class Params(NamedTuple):
     @property
     def prior(self) -> Floats:
         return self.state.prior
-
-
-@by_worker("counts")
-class Stats(NamedTuple):
-    """How often each (worker, label) is right and wrong: see `Labels.count_right_and_wrong`."""
-
-    counts: Floats | Rows
-    evidence: Evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +102,7 @@ class MACE(EM[Params, Stats]):
         return log_joint
 
     def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
+        """How often each (worker, label) is right and wrong."""
         return Stats(block.count_right_and_wrong(posterior), evidence)
 
     # M-step: the posteriors of competence and strategy.

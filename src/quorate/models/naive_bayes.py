@@ -21,7 +21,7 @@ from quorate.errors import UsageError
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
 from quorate.model import Method, by_worker, dense
-from quorate.models.dawid_skene import ConfusionEM, log_table
+from quorate.models.dawid_skene import ConfusionEM
 from quorate.models.em import INIT, EMState, Evidence
 from quorate.options import option
 
@@ -128,7 +128,7 @@ class NaiveBayes(ConfusionEM[Params, Stats]):
         return np.where(block.has_evidence[:, None], belief, self.e_step(block, unmixed)[0])
 
     def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
-        stats = Stats(block.pairs.scatter(posterior), evidence)
+        stats = super().count(block, posterior, evidence)
         if block.traits is None:
             return stats
         learned = posterior * block.has_evidence[:, None]
@@ -137,10 +137,7 @@ class NaiveBayes(ConfusionEM[Params, Stats]):
 
     def m_step(self, stats: Stats, state: EMState) -> Params:
         """Eq. 2 and 3, smoothed as in section 4.4."""
-        return self._with_rates(Params(self.learn(dense(stats.counts)), state), stats)
-
-    def from_confusion(self, confusion: Floats) -> Params:
-        return Params(log_table(confusion), self.even_state(confusion.shape[1]))
+        return self._with_rates(super().m_step(stats, state), stats)
 
     def from_moments(self, confusion: Floats, vote: Stats) -> Params:
         return self._with_rates(self.from_confusion(confusion), vote)
@@ -180,10 +177,6 @@ class NaiveBayes(ConfusionEM[Params, Stats]):
             log_rates = float(np.sum(np.log(rate) + np.log1p(-rate)))
             log_density += self._weight * self.smoothing * log_rates
         return log_density
-
-    def newcomer(self, stats: Stats, params: Params) -> Params:
-        average = self.average(stats)
-        return params._replace(log_confusion=np.concatenate([params.log_confusion, average]))
 
     @property
     def _weight(self) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from quorate import kernels
 from quorate.errors import UsageError
-from quorate.kernels import Floats, Rows
+from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.model import Method, by_worker, dense
 from quorate.models.em import (
@@ -25,6 +25,7 @@ from quorate.models.em import (
     ZEROS,
     EMState,
     Evidence,
+    Stats,
     without_zeros,
 )
 from quorate.options import option
@@ -40,14 +41,6 @@ class Params(NamedTuple):
     @property
     def prior(self) -> Floats:
         return self.state.prior
-
-
-@by_worker("counts")
-class Stats(NamedTuple):
-    """``counts[worker]``: the expected number of right and of wrong labels."""
-
-    counts: Floats | Rows
-    evidence: Evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +78,6 @@ class OneCoin(EM[Params, Stats]):
                 f"low and high must be 0 <= low < high <= 1, not {self.low} and {self.high}."
             )
 
-    @property
-    def class_smoothing(self) -> float:
-        return self.smoothing if self.prior_smoothing is None else self.prior_smoothing
-
     def log_joint(self, block: Labels, params: Params) -> Floats:
         log_prior = params.state.log_prior
         log_joint = _log_evidence(block, params.accuracy, self.zeros == "skip")
@@ -96,6 +85,7 @@ class OneCoin(EM[Params, Stats]):
         return log_joint
 
     def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
+        """The expected number of right and of wrong labels of each worker."""
         return Stats(block.weighted_agreement(posterior), evidence)
 
     def m_step(self, stats: Stats, state: EMState) -> Params:
