@@ -20,47 +20,25 @@ from quorate.model import AnyModel, Method, Model
 from quorate.options import Options, options_of
 
 if TYPE_CHECKING:
-    from quorate.models.auto import Auto
-    from quorate.models.dawid_skene import DawidSkene
-    from quorate.models.ebcc import EBCC
-    from quorate.models.eigen_ratio import EigenRatio
-    from quorate.models.ghosh_svd import GhoshSVD
-    from quorate.models.given import Given
-    from quorate.models.glad import GLAD
-    from quorate.models.ibcc import IBCC
-    from quorate.models.iwmv import IWMV
-    from quorate.models.kos import KOS
-    from quorate.models.m3v import M3V
-    from quorate.models.mace import MACE
-    from quorate.models.majority import Majority
-    from quorate.models.moments import Spectral
-    from quorate.models.naive_bayes import NaiveBayes
-    from quorate.models.one_coin import OneCoin
-    from quorate.models.ordered import Ordered
-    from quorate.models.rank_one import RankOne
-    from quorate.models.spectral import SpectralEM
-
-    __all__ = [
-        "EBCC",
-        "GLAD",
-        "IBCC",
-        "IWMV",
-        "KOS",
-        "M3V",
-        "MACE",
-        "Auto",
-        "DawidSkene",
-        "EigenRatio",
-        "GhoshSVD",
-        "Given",
-        "Majority",
-        "NaiveBayes",
-        "OneCoin",
-        "Ordered",
-        "RankOne",
-        "Spectral",
-        "SpectralEM",
-    ]
+    from quorate.models.auto import Auto as Auto
+    from quorate.models.dawid_skene import DawidSkene as DawidSkene
+    from quorate.models.ebcc import EBCC as EBCC
+    from quorate.models.eigen_ratio import EigenRatio as EigenRatio
+    from quorate.models.ghosh_svd import GhoshSVD as GhoshSVD
+    from quorate.models.given import Given as Given
+    from quorate.models.glad import GLAD as GLAD
+    from quorate.models.ibcc import IBCC as IBCC
+    from quorate.models.iwmv import IWMV as IWMV
+    from quorate.models.kos import KOS as KOS
+    from quorate.models.m3v import M3V as M3V
+    from quorate.models.mace import MACE as MACE
+    from quorate.models.majority import Majority as Majority
+    from quorate.models.moments import Spectral as Spectral
+    from quorate.models.naive_bayes import NaiveBayes as NaiveBayes
+    from quorate.models.one_coin import OneCoin as OneCoin
+    from quorate.models.ordered import Ordered as Ordered
+    from quorate.models.rank_one import RankOne as RankOne
+    from quorate.models.spectral import SpectralEM as SpectralEM
 
 ABBREVIATIONS = {"ds": "dawid-skene", "fds": "fast-dawid-skene", "mv": "majority"}
 
