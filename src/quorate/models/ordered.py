@@ -198,10 +198,6 @@ class Ordered(ByThreshold):
         return self.model.takes_weights
 
     @property
-    def in_memory_only(self) -> bool:  # type: ignore[override]
-        return self.model.in_memory_only
-
-    @property
     def calibration(self) -> Calibration:  # type: ignore[override]
         return self.model.calibration
 
