@@ -98,6 +98,29 @@ AnyPhase = Phase[Any, Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
+class Opening(AnyPhase):
+    """One pass that finds the first parameters: a count of each block as it begins, and the
+    estimate from their sum."""
+
+    count: Callable[[Labels, Any], Any]
+    first: Callable[[Any], Any]
+
+    def sweep(self, block: Labels, params: None, local: Any) -> tuple[Any, Any]:
+        return local, self.count(block, local)
+
+    def estimate(self, stats: Any, params: None) -> Any:
+        return self.first(stats)
+
+
+def objective_settled(steps: Sequence[Step], tol: float) -> bool:
+    """Whether the objective has changed by no more than `tol`, relatively."""
+    if len(steps) < 2:
+        return False
+    before, now = steps[-2].objective, steps[-1].objective
+    return abs(now - before) <= tol * abs(now)
+
+
+@dataclass(frozen=True, eq=False)
 class Model(Phase[P, L, S], Options):
     """An algorithm: a frozen dataclass of options with pure methods. It is its own last phase.
 

@@ -26,7 +26,18 @@ from numpy.typing import NDArray
 from quorate import kernels
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Method, Model, Phase, Step, Ties, by_worker, dense
+from quorate.model import (
+    AnyPhase,
+    Method,
+    Model,
+    Opening,
+    Phase,
+    Step,
+    Ties,
+    by_worker,
+    dense,
+    objective_settled,
+)
 from quorate.models import dirichlet
 from quorate.options import option
 
@@ -108,14 +119,11 @@ class EBCC(Model[Params, Floats, Stats]):
 
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
         if not self.restarts:
-            return (FromVote(self), self)
+            return (Opening(self.count, self.estimate), self)
         starts = range(self.restarts + 1)
         return (*(phase for n in starts for phase in (Start(self, n), Trial(self))), Best(), self)
 
     def begin(self, block: Labels) -> Floats:
-        return self.first_states(block)
-
-    def first_states(self, block: Labels) -> Floats:
         """rho from the vote: most of it in the subtype that the task's disagreement names."""
         shares = block.vote_shares()
         subtype = np.full((block.n_tasks, 1, self.subtypes), (1 - OWN_SUBTYPE) / self.subtypes)
@@ -164,7 +172,7 @@ class EBCC(Model[Params, Floats, Stats]):
 
     # Variational M-step: the Dirichlet posteriors, mu, eta and nu of section 4.
 
-    def estimate(self, stats: Stats, params: Params | None) -> Params:
+    def estimate(self, stats: Stats, params: Params | None = None) -> Params:
         rows_prior = self._rows_prior(len(stats.states) // self.subtypes)
         rows = self._by_worker(dense(stats.rows)) + rows_prior  # mu_jkml
         states = stats.states.reshape(-1, self.subtypes)
@@ -195,10 +203,7 @@ class EBCC(Model[Params, Floats, Stats]):
         return Step(stats.log_evidence - params.divergence, None)  # the evidence lower bound
 
     def converged(self, steps: Sequence[Step]) -> bool:
-        if len(steps) < 2:
-            return False
-        before, now = steps[-2].objective, steps[-1].objective
-        return abs(now - before) <= self.tol * abs(now)
+        return objective_settled(steps, self.tol)
 
     # What follows from the posterior.
 
@@ -237,19 +242,6 @@ class EBCC(Model[Params, Floats, Stats]):
         return by_class.transpose(0, 2, 1)
 
 
-@dataclass(frozen=True, eq=False)
-class FromVote(Phase[Any, Floats, Stats]):
-    """The deterministic start: the expected counts of the first states."""
-
-    model: EBCC
-
-    def sweep(self, block: Labels, params: None, local: Floats) -> tuple[Floats, Stats]:
-        return local, self.model.count(block, local)
-
-    def estimate(self, stats: Stats, params: None) -> Params:
-        return self.model.estimate(stats, None)
-
-
 class Trials(NamedTuple):
     """The parameters of the start that is tried, and the best so far with their bound."""
 
@@ -267,11 +259,11 @@ class Start(Phase[Any, Floats, Stats]):
 
     def sweep(self, block: Labels, params: Any, local: Floats) -> tuple[Floats, Stats]:
         model, number = self.model, self.number
-        states = model.random_states(block, number) if number else model.first_states(block)
+        states = model.random_states(block, number) if number else model.begin(block)
         return states, model.count(block, states)
 
     def estimate(self, stats: Stats, params: Trials | None) -> Trials:
-        begun = self.model.estimate(stats, None)
+        begun = self.model.estimate(stats)
         return Trials(begun, begun) if params is None else params._replace(now=begun)
 
 

@@ -19,7 +19,7 @@ from quorate import kernels
 from quorate.errors import UsageError, require_choice, require_shape
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Model, Phase, Step, Ties, by_worker
+from quorate.model import AnyPhase, Model, Phase, Step, Ties, by_worker, objective_settled
 from quorate.models.moments import Moments, Spectral
 from quorate.options import option
 
@@ -245,12 +245,9 @@ class EM(Model[P, Floats, S]):
         return stats.evidence.log_likelihood
 
     def converged(self, steps: Sequence[Step]) -> bool:
-        now = steps[-1]
         if self.stop == "marginals":
-            return now.moved < self.tol
-        if len(steps) < 2:
-            return False
-        return abs(now.objective - steps[-2].objective) <= self.tol * abs(now.objective)
+            return steps[-1].moved < self.tol
+        return objective_settled(steps, self.tol)
 
     def posterior(self, block: Labels, params: P, local: Floats) -> Floats:
         return local

@@ -27,7 +27,16 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Method, Model, Phase, Step, by_worker, dense
+from quorate.model import (
+    AnyPhase,
+    Method,
+    Model,
+    Phase,
+    Step,
+    by_worker,
+    dense,
+    objective_settled,
+)
 from quorate.models.em import class_shares, possible_tasks, require_array, require_prior
 from quorate.options import option
 
@@ -228,10 +237,7 @@ class GLAD(Model[Params, Local, Stats]):
         )
 
     def converged(self, steps: Sequence[Step]) -> bool:
-        if len(steps) < 2:
-            return False
-        before, now = steps[-2].objective, steps[-1].objective
-        return abs(now - before) <= self.tol * abs(now)
+        return objective_settled(steps, self.tol)
 
     def posterior(self, block: Labels, params: Params, local: Local) -> Floats:
         return local.posterior

@@ -17,7 +17,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Method, Model, Phase, Step, Ties, by_worker, dense
+from quorate.model import AnyPhase, Method, Model, Opening, Step, Ties, by_worker, dense
 from quorate.models.one_coin import one_coin_confusion
 from quorate.options import option
 
@@ -68,7 +68,7 @@ class IWMV(Model[Params, Floats, Stats]):
     seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
 
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
-        return (FromVote(self), self)
+        return (Opening(self.count, self.estimate), self)
 
     def begin(self, block: Labels) -> Floats:
         """The answers of the plain vote."""
@@ -80,9 +80,10 @@ class IWMV(Model[Params, Floats, Stats]):
         return answers, self.count(block, answers)._replace(changed=changed)
 
     def count(self, block: Labels, answers: Floats) -> Stats:
+        """How often each worker agrees with the answers."""
         return Stats(block.weighted_agreement(answers), block.class_sums(answers))
 
-    def estimate(self, stats: Stats, params: Params | None) -> Params:
+    def estimate(self, stats: Stats, params: Params | None = None) -> Params:
         counts = dense(stats.counts).copy()
         silent = counts.sum(axis=1) == 0
         counts[silent] = counts.sum(axis=0)  # of whom nothing is known: the crowd's average
@@ -120,19 +121,6 @@ class IWMV(Model[Params, Floats, Stats]):
 
     def _answers(self, block: Labels, belief: Floats) -> Floats:
         return kernels.harden(belief, self.ties, self.seed, block.first_task)
-
-
-@dataclass(frozen=True, eq=False)
-class FromVote(Phase[Any, Floats, Stats]):
-    """The first accuracies: how often each worker agrees with the answers of the plain vote."""
-
-    model: IWMV
-
-    def sweep(self, block: Labels, params: None, local: Floats) -> tuple[Floats, Stats]:
-        return local, self.model.count(block, local)
-
-    def estimate(self, stats: Stats, params: None) -> Params:
-        return self.model.estimate(stats, params)
 
 
 def _accuracy(counts: Floats) -> Floats:

@@ -22,7 +22,17 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Calibration, Method, Model, Phase, Step, Ties, by_worker, dense
+from quorate.model import (
+    AnyPhase,
+    Calibration,
+    Method,
+    Model,
+    Opening,
+    Step,
+    Ties,
+    by_worker,
+    dense,
+)
 from quorate.options import option
 
 TIED = 1e-9  # votes that differ by less are tied, and teach nothing
@@ -82,7 +92,18 @@ class M3V(Model[Params, None, Stats]):
     seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
 
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
-        return (FromVote(self), self)
+        return (Opening(self._count_vote, self._first_step), self)
+
+    def _count_vote(self, block: Labels, local: None) -> Stats:
+        """From no weights at all: answers of the plain vote, which lead by nothing."""
+        leader, pull, _ = _leads(block, block.weighted_votes(np.ones(block.n_workers)))
+        return self.count(block, leader, pull, short=np.ones(block.n_tasks))
+
+    def _first_step(self, stats: Stats) -> Params:
+        n_classes = len(stats.classes)
+        nothing = np.zeros(len(dense(stats.slopes)))
+        before = Params(nothing, nothing, np.inf, np.full(n_classes, 1 / n_classes))
+        return self.estimate(stats, before)
 
     def sweep(self, block: Labels, params: Params, local: None) -> tuple[None, Stats]:
         leader, pull, lead = _leads(block, block.weighted_votes(params.weight))
@@ -136,23 +157,6 @@ class M3V(Model[Params, None, Stats]):
         """What a lead lacks to the margin, and a parabola near to it."""
         near = (short + self.rounding) ** 2 / (4 * self.rounding)
         return np.where(np.abs(short) < self.rounding, near, np.maximum(short, 0))
-
-
-@dataclass(frozen=True, eq=False)
-class FromVote(Phase[Any, None, Stats]):
-    """The first step, from no weights at all: answers of the plain vote, which lead by nothing."""
-
-    model: M3V
-
-    def sweep(self, block: Labels, params: None, local: None) -> tuple[None, Stats]:
-        leader, pull, _ = _leads(block, block.weighted_votes(np.ones(block.n_workers)))
-        return None, self.model.count(block, leader, pull, short=np.ones(block.n_tasks))
-
-    def estimate(self, stats: Stats, params: None) -> Params:
-        n_classes = len(stats.classes)
-        nothing = np.zeros(len(dense(stats.slopes)))
-        before = Params(nothing, nothing, np.inf, np.full(n_classes, 1 / n_classes))
-        return self.model.estimate(stats, before)
 
 
 def _leads(block: Labels, scores: Floats) -> tuple[Floats, Floats, Floats]:

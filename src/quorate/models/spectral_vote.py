@@ -19,7 +19,7 @@ from quorate import kernels
 from quorate.errors import UsageError
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Model, Phase, Step, Ties
+from quorate.model import AnyPhase, Model, Opening, Phase, Step, Ties
 from quorate.options import option
 
 SMALL = 64  # workers up to which a dense matrix is quicker than iterating
@@ -68,10 +68,16 @@ class SpectralVote(Model[Params, None, Stats]):
         """Each worker's weight, and the centre of the scores, from all votes' moments."""
 
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
-        return (Gather(self), Sharpen(self), self)
+        return (Opening(self._gather, self._weigh), Sharpen(self), self)
 
     def start(self, shape: Labels) -> None:
         require_two_classes(self.name, shape)
+
+    def _gather(self, block: Labels, local: None) -> Any:
+        return self.gather(block)
+
+    def _weigh(self, moments: Any) -> Params:
+        return Params(*self.weigh(moments))
 
     def sweep(self, block: Labels, params: Params, local: None) -> tuple[None, Stats]:
         score = _score(block, params)[block.n_said > 0]
@@ -95,19 +101,6 @@ class SpectralVote(Model[Params, None, Stats]):
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
         return params._replace(weight=np.append(params.weight, params.weight.mean()))
-
-
-@dataclass(frozen=True, eq=False)
-class Gather(Phase[Any, None, Any]):
-    """The moments of the votes give the workers' weights."""
-
-    model: SpectralVote
-
-    def sweep(self, block: Labels, params: None, local: None) -> tuple[None, Any]:
-        return None, self.model.gather(block)
-
-    def estimate(self, stats: Any, params: None) -> Params:
-        return Params(*self.model.weigh(stats))
 
 
 @dataclass(frozen=True, eq=False)
