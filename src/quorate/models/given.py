@@ -8,16 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from quorate import kernels
 from quorate.errors import UsageError
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Model, Step
-from quorate.models.majority import CountClasses, Params, Stats
+from quorate.models.majority import FixedBelief
 
 
 @dataclass(frozen=True, eq=False)
-class Given(Model[Params, Floats, Stats]):
+class Given(FixedBelief):
     """A function from `Labels` to the posterior ``[task, class]``, as a model.
 
     Examples:
@@ -27,8 +25,6 @@ class Given(Model[Params, Floats, Stats]):
         array([0, 1], dtype=int32)
     """
 
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
     in_memory_only: ClassVar[bool] = True
 
     function: Callable[[Labels], Any]
@@ -59,25 +55,8 @@ class Given(Model[Params, Floats, Stats]):
             raise UsageError(f"{name} returned probabilities of a task that do not sum to 1.")
         return labels.with_known(posterior)
 
-    def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
-        return (CountClasses(), self)
-
     def begin(self, block: Labels) -> Floats:
         """The rows of the tasks; of votes that came later what the function makes of them alone."""
         if self.found is None:
             return self._checked(block)
         return self.found[block.first_task : block.first_task + block.n_tasks]
-
-    def sweep(self, block: Labels, params: Params, local: Floats) -> tuple[Floats, Stats]:
-        answers = kernels.choose(local, self.ties, self.seed, block.first_task)
-        agreeing = int((block.label == np.repeat(answers, block.n_said)).sum())
-        return local, Stats(block.class_sums(local), agreeing)
-
-    def estimate(self, stats: Stats, params: Params) -> Params:
-        return params
-
-    def progress(self, stats: Stats, params: Params) -> Step:
-        return Step(stats.agreeing, None)
-
-    def posterior(self, block: Labels, params: Params, local: Floats) -> Floats:
-        return local

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Calibration, Method, Model, Phase, Step, Ties
+from quorate.model import AnyPhase, Calibration, Method, Model, Opening, Step, Ties
 from quorate.options import option
 
 
@@ -19,40 +20,25 @@ class Params(NamedTuple):
 
 
 class Stats(NamedTuple):
-    """The sum of the vote shares, and how many votes the answers agree with."""
+    """The sum of the beliefs, and how many votes the answers agree with."""
 
     classes: Floats
     agreeing: int
 
 
 @dataclass(frozen=True, eq=False)
-class Majority(Model[Params, Floats, Stats]):
-    """The share of the votes is the belief; `objective` is how many votes the answers agree with.
-
-    Examples:
-        >>> import quorate
-        >>> labels = quorate.Labels.from_codes([0, 0, 0, 1], [0, 1, 2, 0], [0, 0, 1, 1])
-        >>> quorate.fit(quorate.Majority(), labels).answers
-        array([0, 1], dtype=int32)
-    """
+class FixedBelief(Model[Params, Floats, Stats]):
+    """A model whose belief is that of `begin`: nothing is learned but the class shares."""
 
     params_type: ClassVar[Any] = Params
     stats_type: ClassVar[Any] = Stats
-    takes_weights: ClassVar[bool] = True
-    calibration: ClassVar[Calibration] = Calibration(-0.7, 1.3)  # shares of votes are no odds
 
-    ties: Ties = option(
-        "shared",
-        "How ties are broken: shared (the first of the tied classes is shown, and scores count each"
-        " tied class's share), first, or random by seed.",
-    )
-    seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
+    @abstractmethod
+    def begin(self, block: Labels) -> Floats:
+        """The belief ``[task, class]``."""
 
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
-        return (CountClasses(), self)
-
-    def begin(self, block: Labels) -> Floats:
-        return block.vote_shares()
+        return (Opening(Labels.class_sums, _class_shares), self)
 
     def sweep(self, block: Labels, params: Params, local: Floats) -> tuple[Floats, Stats]:
         answers = kernels.choose(local, self.ties, self.seed, block.first_task)
@@ -69,18 +55,33 @@ class Majority(Model[Params, Floats, Stats]):
         return local
 
 
-class Classes(NamedTuple):
-    classes: Floats
+def _class_shares(classes: Floats) -> Params:
+    return Params(classes / classes.sum())
 
 
-class CountClasses(Phase[Any, Floats, Classes]):
-    """The class shares of the vote."""
+@dataclass(frozen=True, eq=False)
+class Majority(FixedBelief):
+    """The share of the votes is the belief; `objective` is how many votes the answers agree with.
 
-    def sweep(self, block: Labels, params: None, local: Floats) -> tuple[Floats, Classes]:
-        return local, Classes(block.class_sums(local))
+    Examples:
+        >>> import quorate
+        >>> labels = quorate.Labels.from_codes([0, 0, 0, 1], [0, 1, 2, 0], [0, 0, 1, 1])
+        >>> quorate.fit(quorate.Majority(), labels).answers
+        array([0, 1], dtype=int32)
+    """
 
-    def estimate(self, stats: Classes, params: None) -> Params:
-        return Params(stats.classes / stats.classes.sum())
+    takes_weights: ClassVar[bool] = True
+    calibration: ClassVar[Calibration] = Calibration(-0.7, 1.3)  # shares of votes are no odds
+
+    ties: Ties = option(
+        "shared",
+        "How ties are broken: shared (the first of the tied classes is shown, and scores count each"
+        " tied class's share), first, or random by seed.",
+    )
+    seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
+
+    def begin(self, block: Labels) -> Floats:
+        return block.vote_shares()
 
 
 METHODS = (Method("majority", Majority, "The class most workers named."),)
