@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -105,21 +105,22 @@ def make(name: str, **options: Any) -> AnyModel:
         'settled'
     """
     method = method_named(name)
-    for option in options:
-        if option not in method.options:
-            raise UsageError(_no_option(name, option, tuple(method.options)))
+    _require_options(name, options, tuple(method.options))
     return method.model(**{**method.settings, **method.defaults, **options})
 
 
-def _no_option(name: str, option: str, known: tuple[str, ...]) -> str:
-    """The sentence for an option that a method does not have: what it was meant to be, what there
-    is, and which methods have it."""
+def _require_options(name: str, options: Iterable[str], known: tuple[str, ...]) -> None:
+    """Refuse an option that a method does not have: what it was meant to be, what there is, and
+    which methods have it."""
+    option = next((option for option in options if option not in known), None)
+    if option is None:
+        return
     able = [method for method in METHODS if option in METHODS[method].options]
     near = [] if able else get_close_matches(option, known, n=1, cutoff=0.7)
     meant = f" (did you mean {near[0]}?)" if near else ""
     have = f"; {', '.join(able)} {'has' if len(able) == 1 else 'have'} it" if able else ""
     there = f"its options are {', '.join(known)}" if known else "it has no options"
-    return f"{name} has no option {option!r}{meant}: {there}{have}."
+    raise UsageError(f"{name} has no option {option!r}{meant}: {there}{have}.")
 
 
 def named(method: str | AnyModel | Callable[[Labels], Any], **options: Any) -> AnyModel:
@@ -137,10 +138,7 @@ def named(method: str | AnyModel | Callable[[Labels], Any], **options: Any) -> A
     if isinstance(method, type) and issubclass(method, Model):
         method = method()
     model = method if isinstance(method, Model) else Given(method)
-    known = options_of(type(model))
-    for option in options:
-        if option not in known:
-            raise UsageError(_no_option(method_name(model), option, tuple(known)))
+    _require_options(method_name(model), options, tuple(options_of(type(model))))
     return replace(model, **options) if options else model
 
 
