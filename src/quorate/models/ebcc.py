@@ -209,10 +209,7 @@ class EBCC(Model[Params, Floats, Stats]):
 
     def posterior(self, block: Labels, params: Params, local: Floats) -> Floats:
         """Of the class: the sum over its subtypes."""
-        return self._summed(local)
-
-    def _summed(self, states: Floats) -> Floats:
-        by_class: Floats = states.reshape(len(states), -1, self.subtypes).sum(axis=2)
+        by_class: Floats = local.reshape(len(local), -1, self.subtypes).sum(axis=2)
         return by_class
 
     def newcomer(self, stats: Stats, params: Params) -> Params:

@@ -142,7 +142,8 @@ class GLAD(Model[Params, Local, Stats]):
         ability = params.ability[block.worker]
         x = ability * np.repeat(np.exp(local.ahead), per_task)
         log_wrong, bend = _logistic(x)
-        posterior, log_evidence = self._e_step(block, params, x, log_wrong)
+        log_joint = self._log_joint(block, params, x, log_wrong)
+        posterior, log_evidence = kernels.normalise(block.clamped(log_joint))
 
         lean = kernels.probability_correct(block.indptr, block.label, posterior) - 0.5
         lean, bend, counts = map(block.weighted, (lean, bend, np.ones_like(lean)))
@@ -168,12 +169,6 @@ class GLAD(Model[Params, Local, Stats]):
         easiness = np.exp(self.easiness_prior[0]) if difficulty is None else 1 / difficulty
         x = params.ability[block.worker] * easiness
         return self._log_joint(block, params, x, _logistic(x)[0])
-
-    def _e_step(
-        self, block: Labels, params: Params, x: Floats, log_wrong: Floats
-    ) -> tuple[Floats, Floats]:
-        log_joint = self._log_joint(block, params, x, log_wrong)
-        return kernels.normalise(block.clamped(log_joint))
 
     def _log_joint(self, block: Labels, params: Params, x: Floats, log_wrong: Floats) -> Floats:
         """The likelihood of a label is sigma(x) when right, 1 - sigma(x) over the others when not;
