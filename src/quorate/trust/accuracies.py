@@ -23,7 +23,7 @@ from quorate import kernels
 from quorate.engines.engine import Fold
 from quorate.kernels import Floats, Rows, TallIncidence
 from quorate.labels import Labels
-from quorate.model import dense
+from quorate.model import by_worker, dense
 
 MOST_VOTES = 2_000_000  # more would take longer than the fit
 PASSES = 8
@@ -53,6 +53,7 @@ class Spread(NamedTuple):
     worth: float
 
 
+@by_worker("accuracy", "variance")
 class CrowdEstimate(NamedTuple):
     """The current estimate of the crowd: the workers' accuracies, their variances, the prior."""
 
@@ -60,22 +61,16 @@ class CrowdEstimate(NamedTuple):
     variance: Floats
     log_prior: Floats
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("accuracy", "variance")
 
-
+@by_worker("tally")
 class VoteStats(NamedTuple):
     """Expected right and wrong labels of each worker by the plain vote, and the class sums."""
 
     tally: Floats | Rows
     classes: Floats
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("tally",)
 
-
+@by_worker("support", "information")
 class SupportStats(NamedTuple):
     """Support of each worker's labels by the other votes.
 
@@ -86,24 +81,18 @@ class SupportStats(NamedTuple):
     support: Floats | Rows
     information: Floats | Rows
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("support", "information")
-
 
 def accuracy_intervals(fold: Fold, passes: int = PASSES) -> Spread:
     """Compute the 95 % intervals of all workers' accuracies."""
     crowd = _start(fold.sweep(_vote_stats, None))
     for _ in range(passes):
-        found = _estimate(fold.sweep(_support_from_others, crowd), crowd, last=False)
-        moved = float(np.abs(found.spread.accuracy - crowd.accuracy).mean())
-        crowd = crowd._replace(
-            accuracy=clipped((crowd.accuracy + found.spread.accuracy) / 2),
-            variance=found.variance,
-        )
+        spread, variance = _estimate(fold.sweep(_support_from_others, crowd), crowd, last=False)
+        moved = float(np.abs(spread.accuracy - crowd.accuracy).mean())
+        accuracy = clipped((crowd.accuracy + spread.accuracy) / 2)
+        crowd = crowd._replace(accuracy=accuracy, variance=variance)
         if moved < TOLERANCE:
             break
-    return _estimate(fold.sweep(_support_from_others, crowd), crowd, last=True).spread
+    return _estimate(fold.sweep(_support_from_others, crowd), crowd, last=True)[0]
 
 
 def _vote_stats(block: Labels, params: None, state: Any) -> tuple[Any, VoteStats]:
@@ -170,15 +159,9 @@ def _information(block: Labels, crowd: CrowdEstimate, posterior: Floats, correct
     return np.stack([observed, slope**2 * dependent], axis=1)
 
 
-class _Estimate(NamedTuple):
-    """The intervals, and the variance of each worker's accuracy."""
-
-    spread: Spread
-    variance: Floats
-
-
-def _estimate(stats: SupportStats, crowd: CrowdEstimate, last: bool) -> _Estimate:
-    """Posterior of each worker's accuracy: the crowd's distribution times the flattened likelihood.
+def _estimate(stats: SupportStats, crowd: CrowdEstimate, last: bool) -> tuple[Spread, Floats]:
+    """Posterior of each worker's accuracy, the crowd's distribution times the flattened likelihood,
+    and the variances of the accuracies.
 
     The quantiles are computed in the `last` pass only."""
     wrong = (1 - GRID) / max(len(crowd.log_prior) - 1, 1)
@@ -202,7 +185,7 @@ def _estimate(stats: SupportStats, crowd: CrowdEstimate, last: bool) -> _Estimat
         flattened = _posterior(log_likelihood * power[at, None], prior)
         low[at], high[at] = (_quantile(flattened, q) for q in (LOWEST, HIGHEST))
     worth = average * (1 - average) / spread - 1  # of the beta distribution with that variance
-    return _Estimate(Spread(low, high, mean, power, worth), variance)
+    return Spread(low, high, mean, power, worth), variance
 
 
 def _accuracy_prior(log_likelihood: Floats) -> Floats:

@@ -11,7 +11,9 @@ from quorate import kernels
 from quorate.engines.engine import Fold
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import dense
+from quorate.model import by_worker, dense
+from quorate.models.dawid_skene import by_label_and_truth
+from quorate.models.one_coin import one_coin_confusion
 from quorate.trust.accuracies import (
     HIGHEST,
     LOWEST,
@@ -38,6 +40,7 @@ class Intervals(NamedTuple):
     high: Floats
 
 
+@by_worker("log_chance")
 class Matrices(NamedTuple):
     """Log confusion matrices, with a row for each (worker, label) and a column for each truth, and
     the log prior; the crowd's matrix counts as ``worth`` pseudo-labels of each worker and truth."""
@@ -46,11 +49,8 @@ class Matrices(NamedTuple):
     log_prior: Floats
     worth: float = 0.0
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("log_chance",)
 
-
+@by_worker("counts", "variances")
 class ConfusionStats(NamedTuple):
     """Expected counts in the rows and columns of `Matrices`, the variances of whether each label
     belongs there, and the class sums."""
@@ -58,10 +58,6 @@ class ConfusionStats(NamedTuple):
     counts: Floats | Rows
     variances: Floats | Rows
     classes: Floats
-
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("counts", "variances")
 
 
 def confusion_intervals(
@@ -89,6 +85,7 @@ def confusion_intervals(
     return Intervals(mean, low, high)
 
 
+@by_worker("cumulative")
 class SimulatedCrowd(NamedTuple):
     """A crowd drawn from the posterior: the cumulative probabilities of the labels for each worker
     and truth ``[worker, truth, label]``, and those of the truths."""
@@ -96,10 +93,6 @@ class SimulatedCrowd(NamedTuple):
     cumulative: Floats
     prior_cumulative: Floats
     seed: int
-
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ("cumulative",)
 
     @property
     def chance(self) -> Floats:
@@ -126,10 +119,6 @@ class SweepParams(NamedTuple):
     matrices: Matrices
     crowd: SimulatedCrowd | None
 
-    @property
-    def by_worker(self) -> tuple[str, ...]:
-        return ()
-
 
 class ConfusionFit(NamedTuple):
     """Expected counts and variances ``[worker, label, truth]``, and the matrices they come from."""
@@ -143,19 +132,19 @@ def _fit_matrices(
     fold: Fold, spread: Spread, n_classes: int, passes: int, crowd: SimulatedCrowd | None
 ) -> ConfusionFit:
     """Fit the matrices by EM, started from the accuracies alone."""
-    right = clipped(spread.accuracy)[:, None, None]
-    wrong = (1 - right) / max(n_classes - 1, 1)
-    chance = np.where(np.eye(n_classes, dtype=bool), right, wrong)
+    chance = one_coin_confusion(clipped(spread.accuracy), n_classes)
     shares = np.full(n_classes, 1 / n_classes)
     matrices = Matrices(np.log(chance).reshape(-1, n_classes), np.log(shares))
     for _ in range(passes):
         stats = fold.sweep(_e_step, SweepParams(matrices, crowd))
         before = matrices.log_chance
-        matrices = _m_step(_by_worker(stats.counts), stats.classes, spread.worth)
+        counts = by_label_and_truth(dense(stats.counts))
+        matrices = _m_step(counts, stats.classes, spread.worth)
         if float(np.abs(np.exp(matrices.log_chance) - np.exp(before)).mean()) < TOLERANCE / 5:
             break
     stats = fold.sweep(_e_step, SweepParams(matrices, crowd))
-    return ConfusionFit(_by_worker(stats.counts), _by_worker(stats.variances), matrices)
+    counts, variances = map(by_label_and_truth, (dense(stats.counts), dense(stats.variances)))
+    return ConfusionFit(counts, variances, matrices)
 
 
 def _simulated_crowd(fit: ConfusionFit, seed: int) -> SimulatedCrowd:
@@ -187,12 +176,6 @@ def _e_step(block: Labels, params: SweepParams, state: Any) -> tuple[Any, Confus
     counts = block.pairs.scatter(posterior)
     variances = block.pairs.scatter(posterior * (1 - posterior))
     return state, ConfusionStats(counts, variances, block.class_sums(posterior))
-
-
-def _by_worker(table: Floats | Rows) -> Floats:
-    """The table as an array ``[worker, label, truth]``."""
-    whole: Floats = dense(table)
-    return whole.reshape(-1, whole.shape[1], whole.shape[1])
 
 
 def _m_step(counts: Floats, classes: Floats, most: float) -> Matrices:
