@@ -101,6 +101,9 @@ class Case:
     def known(self) -> bool:
         return self.votes.gold is not None and int(self.votes.gold[0]) >= 0
 
+    def has_posterior(self, posterior: Floats) -> bool:
+        return bool(np.allclose(posterior, self.posterior, rtol=0, atol=SAME))
+
 
 class Evidence(NamedTuple):
     """Log evidence for each class: from the prior, from each vote ``[vote, class]``, and from the
@@ -210,10 +213,8 @@ def _shares(model: Any, params: Any, case: Case) -> Shares | None:
 
 def _adds_up(shares: Shares, case: Case) -> bool:
     """Whether the evidence sums to the posterior; a gold answer needs no evidence."""
-    if case.known:
-        return True
     posterior, _ = kernels.normalise(shares.of(case.votes.label).total[None].copy())
-    return bool(np.allclose(posterior[0], case.posterior, rtol=0, atol=SAME))
+    return case.known or case.has_posterior(posterior[0])
 
 
 def _shapley(case: Case, posterior_of: PosteriorFunction) -> Evidence | None:
@@ -225,10 +226,7 @@ def _shapley(case: Case, posterior_of: PosteriorFunction) -> Evidence | None:
     sets, part = _all_sets(n) if n <= ALL_ORDERS else _some_orders(n)
     posteriors = posterior_of(_labels_of(case.votes, [_subset(case.votes, held) for held in sets]))
     everything, nothing = sets.all(axis=1).argmax(), (~sets).all(axis=1).argmax()
-    if (
-        not np.allclose(posteriors[everything], case.posterior, rtol=0, atol=SAME)
-        or not posteriors.all()
-    ):
+    if not (case.has_posterior(posteriors[everything]) and posteriors.all()):
         return None
     log = np.log(posteriors)
     return Evidence(log[nothing], part @ log)
@@ -278,12 +276,10 @@ def _vote_table(
     context: Context,
 ) -> pl.DataFrame:
     book, workers = context.book, context.workers
-    votes, n = case.votes, len(case.votes.label)
+    votes = case.votes
     known = pl.Series(np.where(votes.worker < len(workers), votes.worker, -1)).replace(-1, None)
-    decibans: list[float | None] = [None] * n
-    if evidence is not None and rival is not None:
-        lead = evidence.votes[:, case.answer] - evidence.votes[:, rival]
-        decibans = (DECIBANS * lead).tolist()
+    each = [None] * len(votes.label) if evidence is None else evidence.votes
+    decibans = [_between(of_vote, case.answer, rival) for of_vote in each]
     answers = {name: pl.Series(codes, dtype=pl.Int32) for name, codes in flips._asdict().items()}
     table = pl.DataFrame(
         {
@@ -316,11 +312,8 @@ def _flips(case: Case, shares: Shares | None, posterior_of: PosteriorFunction) -
     becomes: list[int | None] = []
     for posteriors in other:
         answers = [_other_answer(posterior, case.answer) for posterior in posteriors]
-        lost = [
-            (answer is None, posterior[case.answer])
-            for answer, posterior in zip(answers, posteriors, strict=True)
-        ]
-        said = lost.index(min(lost))
+        stays = [answer is None for answer in answers]
+        said = int(np.lexsort((posteriors[:, case.answer], stays))[0])
         instead.append(None if answers[said] is None else said)
         becomes.append(answers[said])
     return Flips([_other_answer(posterior, case.answer) for posterior in gone], instead, becomes)
@@ -343,7 +336,7 @@ def _posteriors_if_changed(
     tasks += [_subset(votes, np.arange(n) != i) for i in range(n)]
     tasks += [_with_label(votes, i, c) for i in range(n) for c in range(k)]
     posteriors = posterior_of(_labels_of(votes, tasks))
-    if not np.allclose(posteriors[0], case.posterior, rtol=0, atol=SAME):
+    if not case.has_posterior(posteriors[0]):
         return None
     return posteriors[1 : 1 + n], posteriors[1 + n :].reshape(n, k, k)
 
