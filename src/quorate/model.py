@@ -138,6 +138,13 @@ class Model(Phase[P, L, S], Options):
     calibration: ClassVar[Calibration] = Calibration()
     n_models: ClassVar[int] = 1  # as many tables of the workers as it holds at a time
 
+    def __init_subclass__(cls) -> None:
+        """Note the types of parameters and statistics, by which the base class is subscripted."""
+        super().__init_subclass__()
+        kinds = [kind for base in vars(cls).get("__orig_bases__", ()) for kind in get_args(base)]
+        if kinds and hasattr(kinds[0], "_fields"):
+            cls.params_type, cls.stats_type = kinds[0], kinds[-1]
+
     @property
     def ties(self) -> Ties:
         """How ties of the final answers are broken."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -84,11 +84,8 @@ class ConfusionEM(EM[P, S]):
         stats: S = self.stats_type(block.pairs.scatter(posterior), evidence)  # the sums in Eq. 6
         return stats
 
-    def m_step(self, stats: S, state: EMState) -> P:
-        counts = dense(stats.counts)
-        log_confusion = kernels.log_shares(counts, self.smoothing, self.worker_prior)  # Eq. 6
-        params: P = self.params_type(log_confusion, state)
-        return params
+    def learn(self, stats: S) -> Floats:
+        return kernels.log_shares(dense(stats.counts), self.smoothing, self.worker_prior)  # Eq. 6
 
     def from_confusion(self, confusion: Floats) -> P:
         log_confusion = kernels.log_or(table_of(confusion))
@@ -118,13 +115,13 @@ class ConfusionEM(EM[P, S]):
 class SoftDawidSkene(ConfusionEM[Params, Stats]):
     """Dawid-Skene by soft EM, wherever it begins."""
 
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
-
     zeros: Literal["exclude", "skip"] = option("exclude", ZEROS)
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
         return super().log_joint(block, _skipping_zeros(params) if self.zeros == "skip" else params)
+
+    def m_step(self, stats: Stats, state: EMState) -> Params:
+        return Params(self.learn(stats), state)
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,8 +90,6 @@ class EBCC(Model[Params, Floats, Stats]):
         array([0, 1], dtype=int32)
     """
 
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
     takes_weights: ClassVar[bool] = True
 
     subtypes: int = option(10, "Subtypes of each class; 1 gives IBCC.", at_least=1)

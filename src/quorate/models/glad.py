@@ -93,8 +93,6 @@ class GLAD(Model[Params, Local, Stats]):
         [0.45, 0.26]
     """
 
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
     takes_weights: ClassVar[bool] = True
 
     ability_prior: tuple[float, float] = option(

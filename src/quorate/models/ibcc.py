@@ -12,7 +12,7 @@ The tables are those of Dawid-Skene: a row for each (worker, label), a column fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,9 +63,6 @@ class IBCC(ConfusionEM[Params, Stats]):
         array([[0.51, 0.49],
                [0.24, 0.76]])
     """
-
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
 
     smoothing: float = option(
         1.0,

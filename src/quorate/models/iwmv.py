@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -56,8 +56,6 @@ class IWMV(Model[Params, Floats, Stats]):
         array([1. , 1. , 0.5])
     """
 
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
     takes_weights: ClassVar[bool] = True
 
     ties: Ties = option(

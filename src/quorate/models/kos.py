@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -124,9 +124,6 @@ class Local(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Messages(Model[Params, Local | None, Stats]):
     """Message passing for two classes (the first paper)."""
-
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
 
     noise: float = option(1.0, NOISE, at_least=0)
     tol: float = option(1e-8, TOL, at_least=0)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -73,8 +73,6 @@ class M3V(Model[Params, None, Stats]):
         array([0.5, 0.5, 0. ])
     """
 
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
     calibration: ClassVar[Calibration] = Calibration(-0.7, 1.3)  # shares of votes are no odds
 
     cost: float = option(

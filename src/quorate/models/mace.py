@@ -15,7 +15,7 @@ is to say the label when it is wrong (by spamming only), and when it is right (e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,9 +62,6 @@ class MACE(EM[Params, Stats]):
         >>> result.model.competence(result.params).round(2)
         array([0.81, 0.81, 0.23])
     """
-
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
 
     competence_prior: tuple[float, float] = option(
         (0.5, 0.5),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -29,9 +29,6 @@ class Stats(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class FixedBelief(Model[Params, Floats, Stats]):
     """A model whose belief is that of `begin`: nothing is learned but the class shares."""
-
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
 
     @abstractmethod
     def begin(self, block: Labels) -> Floats:

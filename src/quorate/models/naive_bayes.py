@@ -81,8 +81,6 @@ class NaiveBayes(ConfusionEM[Params, Stats]):
                [0.08, 0.92]])
     """
 
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
     learns_from_features: ClassVar[bool] = True
 
     smoothing: float = option(
@@ -137,7 +135,7 @@ class NaiveBayes(ConfusionEM[Params, Stats]):
 
     def m_step(self, stats: Stats, state: EMState) -> Params:
         """Eq. 2 and 3, smoothed as in section 4.4."""
-        return self._with_rates(super().m_step(stats, state), stats)
+        return self._with_rates(Params(self.learn(stats), state), stats)
 
     def from_moments(self, confusion: Floats, vote: Stats) -> Params:
         return self._with_rates(self.from_confusion(confusion), vote)

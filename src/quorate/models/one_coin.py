@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -55,9 +55,6 @@ class OneCoin(EM[Params, Stats]):
         >>> result.params.accuracy.round(2)
         array([0.81, 0.81, 0.69])
     """
-
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
 
     beta: tuple[float, float] | None = option(
         None,

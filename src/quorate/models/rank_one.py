@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -72,9 +72,6 @@ class RankOne(Model[Params, Floats, Stats]):
         >>> quorate.fit(quorate.RankOne(), labels).params.skill[:, 0].round(2)
         array([0.5, 0.5, 0. ])
     """
-
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
 
     variant: Literal["auto", "one-skill", "one-vs-rest", "beyond-chance"] = option(
         "auto",

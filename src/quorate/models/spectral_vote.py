@@ -52,8 +52,6 @@ class SpectralVote(Model[Params, None, Stats]):
     its vote for a belief. Known answers are kept; they teach nothing else.
     """
 
-    params_type: ClassVar[Any] = Params
-    stats_type: ClassVar[Any] = Stats
     two_classes_only: ClassVar[bool] = True
 
     ties: Ties = option("random", "How a score of zero is decided: first, or random by seed.")
