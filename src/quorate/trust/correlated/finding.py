@@ -23,6 +23,7 @@ from quorate.fitting import Fit, fit_labels
 from quorate.kernels import Floats
 from quorate.labels import Labels, joined
 from quorate.models import DawidSkene
+from quorate.models.dawid_skene import by_truth_and_label
 from quorate.models.dirichlet import shrunk_to_crowd
 from quorate.trust.correlated.agreement import (
     agreeing_pairs,
@@ -158,6 +159,4 @@ def _confusion(labels: Labels, result: Fit) -> Floats:
 
     Little is known of a worker with few labels. All labels of a worker count here, whatever their
     weight."""
-    shape = (labels.n_workers, labels.n_classes, labels.n_classes)
-    by_label = shrunk_to_crowd(labels.counts(result.posterior))
-    return by_label.reshape(shape).transpose(0, 2, 1)
+    return by_truth_and_label(shrunk_to_crowd(labels.counts(result.posterior)))
