@@ -241,11 +241,16 @@ class Labels:
             posterior if self.has_evidence.all() else posterior[self.has_evidence]
         )
 
+    @property
+    def pair(self) -> Codes:
+        """The (worker, label) of each label: row ``worker * n_classes + label`` of a table."""
+        return self.worker * np.int32(self.n_classes) + self.label
+
     @cached_property
     def pairs(self) -> Incidence | TallIncidence:
-        """Incidence of tasks by (worker, label): row ``worker * n_classes + label`` of a table."""
-        pair = self.worker * np.int32(self.n_classes) + self.label
-        return kernels.incidence(self.indptr, pair, self.n_workers * self.n_classes, self.weight)
+        """Incidence of tasks by (worker, label)."""
+        height = self.n_workers * self.n_classes
+        return kernels.incidence(self.indptr, self.pair, height, self.weight)
 
     @cached_property
     def crowd(self) -> Incidence | TallIncidence:
@@ -265,13 +270,8 @@ class Labels:
     @cached_property
     def said(self) -> Incidence | TallIncidence:
         """Incidence of labels by (worker, label), with the rows of ``pairs``."""
-        pair = self.worker * np.int32(self.n_classes) + self.label
-        return kernels.incidence(
-            np.arange(self.n_labels + 1, dtype=np.int32),
-            pair,
-            self.n_workers * self.n_classes,
-            self.weight,
-        )
+        each = np.arange(self.n_labels + 1, dtype=np.int32)
+        return kernels.incidence(each, self.pair, self.n_workers * self.n_classes, self.weight)
 
     def vote_shares(self) -> Floats:
         """The soft vote ``[task, class]``, with gold answers put in."""

@@ -31,9 +31,8 @@ class Meetings(NamedTuple):
 
 def meetings(block: Labels) -> Meetings:
     """How often the labels of two workers met in a block of tasks."""
-    pair = block.worker * np.int32(block.n_classes) + block.label
-    rows, local = np.unique(pair, return_inverse=True)
-    ones = np.ones(len(pair))
+    rows, local = np.unique(block.pair, return_inverse=True)
+    ones = np.ones(block.n_labels)
     matrix = csr_array((ones, local, block.indptr), shape=(block.n_tasks, len(rows)))
     met = triu(matrix.T @ matrix, k=1, format="coo")
     row, column = (rows[c] for c in met.coords)

@@ -86,8 +86,7 @@ class _Others(NamedTuple):
     def of(cls, block: Labels) -> _Others:
         task = np.repeat(np.arange(block.n_tasks), block.n_said)
         several = (block.n_said > 1)[task]
-        task, label = task[several], block.label[several]
-        return cls(block, task, label, block.worker[several] * np.int32(block.n_classes) + label)
+        return cls(block, task[several], block.label[several], block.pair[several])
 
     def belief(self, way: Params) -> Floats:
         """``[label, class]``: what the other labels of its task make of each label's truth."""

@@ -85,8 +85,7 @@ def _no_pairs() -> tuple[Codes, Codes, Floats]:
 
 def _label_shares(labels: Labels) -> Floats:
     """Share of each class among a worker's labels, ``[worker, class]``."""
-    cell = labels.worker * np.int32(labels.n_classes) + labels.label
-    count = np.bincount(cell, minlength=labels.n_workers * labels.n_classes)
+    count = np.bincount(labels.pair, minlength=labels.n_workers * labels.n_classes)
     count = count.reshape(labels.n_workers, labels.n_classes)
     share: Floats = count / np.maximum(count.sum(axis=1, keepdims=True), 1)
     return share
