@@ -44,9 +44,8 @@ class Judgement(NamedTuple):
     @property
     def verdict(self) -> list[str]:
         kinds = (self.few, self.spammer, self.inverted)
-        code = np.select(kinds, [1, 2, 3], default=0)
-        words = np.array(["fine", "too few labels", "spammer", "inverted"])
-        return list(words[code].tolist())
+        words = np.select(kinds, ["too few labels", "spammer", "inverted"], default="fine")
+        return list(words.tolist())
 
 
 class Counts(NamedTuple):
