@@ -103,8 +103,7 @@ class Crowd:
 
         book = self.codebook
         if self.several:
-            task, code = np.nonzero(_with_none_column(self.truth))
-            code = np.where(code < self.labels.n_classes, code, -1)
+            task, code = _right_classes(self.truth)
             return pl.DataFrame([book.tasks.gather(task), _named(book.classes, code)])
         table = pl.DataFrame([book.tasks, book.classes.gather(self.truth)])
         if self.difficulty is not None:
@@ -208,14 +207,15 @@ def choices(task: Codes, worker: Codes, named: Codes) -> tuple[Codes, Codes, Cod
         >>> choices(np.array([0, 1]), np.array([5, 6]), named)
         (array([0, 0, 1]), array([5, 5, 6]), array([ 0,  1, -1]))
     """
-    vote, label = np.nonzero(_with_none_column(named.T))
-    return task[vote], worker[vote], np.where(label < len(named), label, -1)
+    vote, label = _right_classes(named.T)
+    return task[vote], worker[vote], label
 
 
-def _with_none_column(right: Codes) -> NDArray[np.bool_]:
-    """The array with one more column, true where no other is."""
-    some = right.astype(bool)
-    return np.concatenate([some, ~some.any(axis=1, keepdims=True)], axis=1)
+def _right_classes(right: Codes) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Row and class of each cell of ``right[row, class]`` that is not 0, in order of rows; a row
+    without one has the class -1."""
+    row, code = np.nonzero(np.column_stack([right, ~right.any(axis=1)]))
+    return row, np.where(code < right.shape[1], code, -1)
 
 
 def _numbered(name: str, letter: str, n: int) -> pl.Series:
@@ -237,6 +237,5 @@ def _named(names: pl.Series, code: NDArray[np.integer]) -> pl.Series:
     """The names of codes; null for -1."""
     import polars as pl
 
-    named = names.gather(np.maximum(code, 0))
-    none = code < 0
-    return named.set(pl.Series(none), None) if none.any() else named
+    index = pl.Series(code)
+    return names.gather(index.set(index < 0, None))
