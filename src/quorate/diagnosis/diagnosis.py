@@ -206,10 +206,10 @@ def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
     who, agreement = graph.worker_graph(labels), agreement_of(labels, subject.seed)
     evidence = _look(subject, who, engine) if labels.n_classes > 1 else Evidence()
     subject.tell("findings", 3)
-    judgement, known = evidence.judgement, evidence.knowledge
+    groups, judgement, known = evidence.groups, evidence.judgement, evidence.knowledge
     copying = () if evidence.pairs is None else _copying(evidence.pairs.copying, book)
     found = _graph(subject, who, evidence)
-    named = _named(evidence.groups, book)
+    named = _named(groups, book)
     facts = findings.Facts(
         labels, book, who, found, judgement, known, agreement.alpha, copying, named
     )
@@ -224,9 +224,7 @@ def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
         knowledge=known,
         copying=copying,
         groups=named,
-        kinds=()
-        if kinds is None
-        else agreement_of_kinds(labels, kinds, judgement, evidence.groups),
+        kinds=() if kinds is None else agreement_of_kinds(labels, kinds, judgement, groups),
         findings=findings.findings(facts),
         codebook=book,
         judgement=judgement,
