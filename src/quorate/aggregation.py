@@ -134,7 +134,10 @@ def aggregate(
         read = read_votes(
             votes, storage=engine.storage, separator=separator, unlabelled=several, **reading
         )
-        _require_in_memory(model, read, engine)
+        if model.in_memory_only and engine.storage is not None:
+            raise UsageError(
+                f"{method_name(model)} needs all votes at once: leave out memory, store and engine."
+            )
         if features is not None:
             read = with_features(read, read_features(features, reading))
         if several:
@@ -294,13 +297,6 @@ def _require_able(model: AnyModel, features: bool, how: AggregateOptions) -> Non
     if features and not model.learns_from_features:
         able = ", ".join(m for m in METHODS if METHODS[m].model.learns_from_features)
         raise UsageError(f"{name} does not learn from features: {able} does.")
-
-
-def _require_in_memory(model: AnyModel, votes: Votes, engine: Engine) -> None:
-    if model.in_memory_only and engine.storage is not None:
-        raise UsageError(
-            f"{method_name(model)} needs all votes at once: leave out memory, store and engine."
-        )
 
 
 def _refuse_unknown(how: AggregateOptions, method: Method) -> None:

@@ -268,11 +268,12 @@ class HeldOut(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """The tasks whose truth is known, and the truth; one that nobody voted for is beyond the
-    classes, where no answer finds it."""
+    """The tasks whose truth is known, the truth, and how far the majority vote finds it; one that
+    nobody voted for is beyond the classes, where no answer finds it."""
 
     task: NDArray[np.int64]
     truth: NDArray[np.int64]
+    majority_right: Floats
 
 
 class Outcome(NamedTuple):
@@ -293,7 +294,6 @@ class Judge:
     codebook: Codebook
     seed: int
     gold: Gold | None
-    majority_right: Floats | None
     held_out: HeldOut | None
     majority_likelihood: Floats | None
     stopped: Event = field(default_factory=Event)
@@ -310,8 +310,7 @@ class Judge:
                 converged=found.converged,
                 seconds=found.seconds,
             )
-            score = self._by_truth(score, found.posterior)
-            reliability = self._reliability(found.posterior)
+            score, reliability = self._by_truth(score, found.posterior)
             answers = found.answers
             del found
             score = self._by_held_out_votes(score, model, engine)
@@ -332,24 +331,23 @@ class Judge:
         if self.stopped.is_set():
             raise CancelledError
 
-    def _by_truth(self, score: Score, posterior: Floats) -> Score:
-        if self.gold is None or self.majority_right is None:
-            return score
-        right = metrics.right_shares(posterior[self.gold.task], self.gold.truth)
+    def _by_truth(self, score: Score, posterior: Floats) -> tuple[Score, Reliability | None]:
+        """The score with that by known answers, and how often the method is right by its
+        confidence."""
+        if self.gold is None:
+            return score, None
+        posterior, truth = posterior[self.gold.task], self.gold.truth
+        right = metrics.right_shares(posterior, truth)
         low, high = metrics.mean_interval(1 - right, self.seed)
-        return replace(
+        score = replace(
             score,
             error=float(1 - right.mean()),
             error_low=low,
             error_high=high,
-            p_value=mcnemar(right, self.majority_right),
-            calibration=metrics.calibration_error(posterior[self.gold.task], self.gold.truth),
+            p_value=mcnemar(right, self.gold.majority_right),
+            calibration=metrics.calibration_error(posterior, truth),
         )
-
-    def _reliability(self, posterior: Floats) -> Reliability | None:
-        if self.gold is None:
-            return None
-        return metrics.reliability(posterior[self.gold.task], self.gold.truth)
+        return score, metrics.reliability(posterior, truth)
 
     def _by_held_out_votes(self, score: Score, model: AnyModel, engine: Threads) -> Score:
         if self.held_out is None or self.majority_likelihood is None:
@@ -380,11 +378,9 @@ def _judge(
     """What the methods are measured by; and notes."""
     labels, engine = read.labels, Threads(1)
     notes: list[str] = []
-    gold = right = likelihood = None
+    gold = likelihood = None
     if answers is not None:
-        gold, notes = _gold(read, answers)
-        posterior = fit_labels(Majority(), labels, engine).posterior
-        right = metrics.right_shares(posterior[gold.task], gold.truth)
+        gold, notes = _gold(read, answers, fit_labels(Majority(), labels, engine).posterior)
     held_out = hold_out(labels, share, seed) if share else None
     if held_out is None and share:
         notes = [*notes, "No vote could be held out: no task has two."]
@@ -392,10 +388,10 @@ def _judge(
         majority = fit_labels(Majority(), held_out.left, engine)
         likelihood = log_likelihood(held_out, majority.posterior, engine)
     engine.close()
-    return Judge(labels, read.codebook, seed, gold, right, held_out, likelihood), notes
+    return Judge(labels, read.codebook, seed, gold, held_out, likelihood), notes
 
 
-def _gold(read: Votes, answers: KnownAnswers) -> tuple[Gold, list[str]]:
+def _gold(read: Votes, answers: KnownAnswers, majority: Floats) -> tuple[Gold, list[str]]:
     """The known answers in codes; and notes on those that are of no use."""
     task = find(answers.tasks, read.codebook.tasks)
     voted, notes = task.is_not_null(), []
@@ -406,11 +402,9 @@ def _gold(read: Votes, answers: KnownAnswers) -> tuple[Gold, list[str]]:
     label = find(answers.labels, read.codebook.classes).filter(voted)
     if label.null_count():
         notes.append(f"{label.null_count()} gold answers name a class that nobody voted for.")
-    gold = Gold(
-        task.filter(voted).to_numpy().astype(np.int64),
-        label.fill_null(len(read.codebook.classes)).to_numpy().astype(np.int64),
-    )
-    return gold, notes
+    known = task.filter(voted).to_numpy().astype(np.int64)
+    truth = label.fill_null(len(read.codebook.classes)).to_numpy().astype(np.int64)
+    return Gold(known, truth, metrics.right_shares(majority[known], truth)), notes
 
 
 def _run(

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from quorate import metrics
 from quorate.aggregation import fit
 from quorate.kernels import Floats
-from quorate.labels import Codebook, Labels
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 from quorate.simulation import simulate
 from quorate.votes import Votes
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.console import Console
 
 CLASSES = ("bird", "cat", "dog")
@@ -29,8 +29,13 @@ JUDGE = "dawid-skene"  # the method whose workers are shown
 def simulated(n_tasks: int = 1000, seed: int = 0) -> dict[str, Any]:
     """The `votes` of a crowd, and what methods have `found` in them."""
     names, confusion = _crowd()
-    crowd = simulate(confusion, n_tasks, VOTES_PER_TASK, seed=seed)
-    votes = Votes.of(crowd.labels, _codebook(names, n_tasks))
+    crowd = replace(
+        simulate(confusion, n_tasks, VOTES_PER_TASK, seed=seed),
+        task_names=pl.Series("task", [f"photo-{i + 1}" for i in range(n_tasks)]),
+        worker_names=pl.Series("worker", names),
+    )
+    classes = pl.Series("label", CLASSES)
+    votes = Votes.of(crowd.labels, replace(crowd.codebook, classes=classes))
     results = {method: fit(make(method), votes) for method in SHOWN}
     methods = [
         {
@@ -46,7 +51,7 @@ def simulated(n_tasks: int = 1000, seed: int = 0) -> dict[str, Any]:
         for row, accuracy in zip(results[JUDGE].workers_frame.to_dicts(), truth, strict=True)
     ]
     found = {"tasks": n_tasks, "methods": methods, "workers": workers, "judge": JUDGE}
-    return {"votes": _table(crowd.labels, votes.codebook), "found": found}
+    return {"votes": crowd.votes.with_columns(classes.gather(crowd.labels.label)), "found": found}
 
 
 def show(found: Mapping[str, Any], console: Console) -> None:
@@ -82,30 +87,6 @@ def show(found: Mapping[str, Any], console: Console) -> None:
     title = f"The workers, as {found['judge']} sees them"
     console.print()
     console.print(table(columns, workers, console.width, title=title))
-
-
-def _codebook(names: list[str], n_tasks: int) -> Codebook:
-    import polars as pl
-
-    return Codebook(
-        pl.Series("task", [f"photo-{i + 1}" for i in range(n_tasks)]),
-        pl.Series("worker", names),
-        pl.Series("label", CLASSES),
-    )
-
-
-def _table(labels: Labels, names: Codebook) -> pl.DataFrame:
-    """A row for each vote, by names."""
-    import polars as pl
-
-    task = np.repeat(np.arange(labels.n_tasks), np.diff(labels.indptr))
-    return pl.DataFrame(
-        [
-            names.tasks.gather(task),
-            names.workers.gather(labels.worker),
-            names.classes.gather(labels.label),
-        ]
-    )
 
 
 def _crowd() -> tuple[list[str], Floats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,7 +17,7 @@ from quorate.answers import NEAR_TIE, Answers, Overview, Part
 from quorate.errors import UsageError
 from quorate.kernels import Floats
 from quorate.result import Result
-from quorate.votes import Votes
+from quorate.votes import Kind, Votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +155,13 @@ class Multilabel(Result):
 
     def _by_option(self, name: str) -> pl.DataFrame:
         frames = {
-            option: getattr(replace(result, kind=type(result.kind)()), name)
+            option: getattr(replace(result, kind=Kind()), name)
             for option, result in self.results.items()
         }
-        named = [
+        together: pl.DataFrame = pl.concat(
             frame.select(pl.lit(option).alias("option"), pl.all())
             for option, frame in frames.items()
-        ]
-        together: pl.DataFrame = pl.concat(named)
+        )
         return together
 
     def _label_frame(self, tasks: pl.Series, part: Part) -> pl.DataFrame:
@@ -207,9 +207,6 @@ class Multilabel(Result):
 
 def _joined(chosen: NDArray[Any], options: pl.Series, separator: str) -> pl.Series:
     """Names of each task's options, joined by the separator."""
-    task, option = np.nonzero(chosen)
-    rows = pl.DataFrame({"task": task, "label": options.gather(option)})
-    joined = rows.group_by("task").agg(pl.col("label").cast(pl.String).str.join(separator))
-    tasks = pl.DataFrame({"task": np.arange(len(chosen))})
-    label = tasks.join(joined, on="task", how="left", maintain_order="left")["label"]
-    return label.fill_null("")
+    names = options.cast(pl.String).to_list()
+    joined = [separator.join(compress(names, row)) for row in chosen.tolist()]
+    return pl.Series("label", joined, dtype=pl.String)

@@ -46,6 +46,7 @@ from quorate.votes import (
 )
 
 FORMAT = 2
+PLAIN = ("method", "converged", "seconds", "per_worker", "min_confidence")  # in JSON as they are
 Frame = pl.DataFrame | pl.LazyFrame
 
 
@@ -363,14 +364,10 @@ class Result(Fit):
         }
         about: dict[str, Any] = {
             "quorate": FORMAT,
-            "method": self.method,
+            **{name: getattr(self, name) for name in PLAIN},
             "steps": [step._asdict() for step in self.steps],
-            "converged": self.converged,
-            "seconds": self.seconds,
             "read": None if self.read is None else asdict(self.read),
             "notes": self.notes,
-            "per_worker": {name: list(of) for name, of in self.per_worker.items()},
-            "min_confidence": self.min_confidence,
         }
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for part, value in parts.items():
@@ -450,17 +447,13 @@ def _read(archive: zipfile.ZipFile) -> Result:
         params=restored(model.params_type, get("params")),
         stats=restored(model.stats_type, get("stats")),
         steps=tuple(Step(**step) for step in about["steps"]),
-        converged=about["converged"],
-        seconds=about["seconds"],
         tally=get("tally"),
         overview=Overview.of(tasks.posterior, tasks.codes, about["min_confidence"]),
         tasks=tasks,
         notes=tuple(about["notes"]),
         codebook=Codebook(*names),  # type: ignore[arg-type]
-        method=about["method"],
         read=None if about["read"] is None else ReadReport(**about["read"]),
-        per_worker=about["per_worker"],
-        min_confidence=about["min_confidence"],
         saved_spread=restored(Spread, get("spread")) if about["spread"] else None,
         saved_intervals=restored(Intervals, get("confusion")) if about["confusion"] else None,
+        **{name: about[name] for name in PLAIN},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -39,33 +40,25 @@ class Limits(NamedTuple):
                 raise UsageError(f"{name} is between 0 and 1, not {share!r}.")
 
 
-class Ranking(NamedTuple):
-    """A policy, and what it gives each task."""
+@dataclass(eq=False)
+class Asking:
+    """Goes through the tasks by their `score` under the `policy`, and finds someone for each."""
 
+    situation: Situation
     policy: str
     score: Floats
+    pool: Pool
+    to: Ask
+    limits: Limits
+    random: np.random.Generator
+    asked: list[tuple[int, int]] = field(default_factory=list)  # task, place in the pool
+    given: dict[int, set[int]] = field(default_factory=dict)
+    spent: float = 0.0
+    reason: str = ""
 
-
-class Asking:
-    """Goes through the tasks in their rank and finds someone for each."""
-
-    def __init__(
-        self,
-        situation: Situation,
-        ranking: Ranking,
-        pool: Pool,
-        ask: Ask,
-        limits: Limits,
-        random: np.random.Generator,
-    ) -> None:
-        self.situation, self.pool, self.to, self.random = situation, pool, ask, random
-        self.policy, self.score = ranking
-        self.limits = limits
-        self.asked: list[tuple[int, int]] = []  # task, place in the pool
-        self.given: dict[int, set[int]] = {}
+    def __post_init__(self) -> None:
         self.more = np.zeros(len(self.score), dtype=np.int64)
-        self.spent, self.reason = 0.0, ""
-        self._total = float(situation.ahead[:, 0].sum())
+        self._total = float(self.situation.ahead[:, 0].sum())
 
     @property
     def error(self) -> float:

@@ -119,14 +119,9 @@ def _sample(labels: Labels, random: np.random.Generator) -> Labels:
     """The graph of some tasks with all of their workers."""
     if labels.n_tasks <= MOST_TASKS:
         return labels
-    chosen = np.sort(random.choice(labels.n_tasks, MOST_TASKS, replace=False))
-    counts = np.diff(labels.indptr)[chosen]
-    start = np.repeat(labels.indptr[chosen] - np.concatenate([[0], counts.cumsum()[:-1]]), counts)
-    at = start + np.arange(counts.sum())
-    indptr = np.concatenate([[0], counts.cumsum()]).astype(np.int32)
-    return replace(
-        labels, indptr=indptr, worker=labels.worker[at], label=labels.label[at], gold=None
-    )
+    kept = np.zeros(labels.n_tasks, dtype=bool)
+    kept[random.choice(labels.n_tasks, MOST_TASKS, replace=False)] = True
+    return labels.only_tasks(kept)
 
 
 def make_up(graph: Labels, skills: Skills, shares: Floats, random: np.random.Generator) -> MadeUp:

@@ -11,7 +11,7 @@ import polars as pl
 
 from quorate.aggregation import aggregate
 from quorate.arguments import refuse_unknown, some_of
-from quorate.assignment.asking import Ask, Asking, Limits, Ranking
+from quorate.assignment.asking import Ask, Asking, Limits
 from quorate.assignment.forest import Forest, skills_of
 from quorate.assignment.gain import worth
 from quorate.assignment.situation import Situation, ranked, scores, situated
@@ -21,8 +21,7 @@ from quorate.engines.threads import Threads
 from quorate.errors import DataError, require_choice, require_number
 from quorate.kernels import Floats
 from quorate.model import AnyModel
-from quorate.models import named
-from quorate.result import Result
+from quorate.models import OneCoin, named
 from quorate.votes import Kind, Reading, Votes, find, read_votes, shown
 from quorate.votes.store import Progress
 
@@ -163,26 +162,22 @@ def assign(
     score = scores(policy, situation, risk, np.random.default_rng(seed))
     asked = Asking(
         situation,
-        Ranking(policy, score),
+        policy,
+        score,
         _pool(read, situation, _there(read, how, reading)),
         how.get("ask", "anyone"),
         limits,
         np.random.default_rng([seed, 1]),
     )
     asked.ask()
-    return _assignment(asked, risk, read, result)
-
-
-def _assignment(asked: Asking, risk: Floats, read: Votes, result: Result) -> Assignment:
-    """What was asked for, with names."""
     return Assignment(
         frame=_frame(asked, risk, read.codebook.tasks),
         curve_frame=_curve(asked),
-        error_now=float(asked.situation.ahead[:, 0].mean()),
+        error_now=float(situation.ahead[:, 0].mean()),
         error_after=asked.error,
         cost=asked.spent,
         reason=asked.reason,
-        policy=asked.policy,
+        policy=policy,
         method=result.method,
         kind=read.kind,
         notes=result.notes,
@@ -201,13 +196,9 @@ def _require_known(policy: str, limits: Limits, how: Assigning) -> None:
 
 def _model(method: str | AnyModel, read: Votes) -> AnyModel:
     """The model that says what is believed so far."""
-    model: AnyModel = named(method)
     if method != "one-coin":
-        return model
-    one_coin: Any = model
-    chance = 1 / max(len(read.codebook.classes), 2)
-    prior: AnyModel = replace(one_coin, beta=(4.0, 2.0), low=chance)
-    return prior
+        return named(method)
+    return OneCoin(beta=(4.0, 2.0), low=1 / max(len(read.codebook.classes), 2))
 
 
 def _risk(policy: str, situation: Situation, how: Assigning) -> Floats:
@@ -276,8 +267,7 @@ def _each(option: str, value: Numbers, names: pl.Series, other: float, at_least:
 
 def _frame(asked: Asking, risk: Floats, tasks: pl.Series) -> pl.DataFrame:
     """A row for each vote to ask for."""
-    task = np.array([t for t, _ in asked.asked], dtype=np.int64)
-    place = np.array([p for _, p in asked.asked], dtype=np.int64)
+    task, place = np.array(asked.asked, dtype=np.int64).reshape(-1, 2).T
     situation = asked.situation
     gain = worth(situation.ahead[task]) if len(task) else np.empty(0)
     votes = np.diff(situation.labels.indptr)[task]

@@ -16,20 +16,18 @@ WORKER = ("worker", "cost", "capacity")  # the columns of a table of workers
 Numbers = float | Mapping[Any, float] | None
 
 
-def read_tasks(source: Any, reading: Reading | None = None) -> pl.Series:
+def read_tasks(source: Any, reading: Reading) -> pl.Series:
     """The tasks that a table has a column of, or that are named: one, several or none."""
     rows = _rows(source, ("task",))
     if isinstance(rows, list) and not rows:
         return pl.Series("task", [], dtype=pl.Null)
-    return _names(read_table(rows, ("task",), columns=_columns(reading), strict=False), "task")
+    return _names(read_table(rows, ("task",), columns=columns_of(reading), strict=False), "task")
 
 
-def read_workers(
-    source: Any, cost: Numbers = None, capacity: Numbers = None, reading: Reading | None = None
-) -> dict[str, Any]:
+def read_workers(source: Any, cost: Numbers, capacity: Numbers, reading: Reading) -> dict[str, Any]:
     """Those who can be asked (`available`), with the `cost` and `capacity` of each where the table
     has them, else the given ones."""
-    rows, columns = _rows(source, WORKER), _columns(reading)
+    rows, columns = _rows(source, WORKER), columns_of(reading)
     if isinstance(rows, list) and not rows:
         raise UsageError("There is nobody to ask: available is empty.")
     present = other_columns(rows, WORKER[:1], columns=columns)
@@ -77,10 +75,6 @@ def _is_table(source: Any) -> bool:
 
 def _is_row(row: Any) -> bool:
     return isinstance(row, (Mapping, Sequence)) and not isinstance(row, (str, bytes))
-
-
-def _columns(reading: Reading | None) -> dict[str, str | None]:
-    return columns_of(reading or {})
 
 
 def _names(table: Table, role: str) -> pl.Series:

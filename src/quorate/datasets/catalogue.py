@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.resources import files
 from typing import Any
 
 from quorate.datasets import originals
-from quorate.datasets.originals import Convert, Tables
+from quorate.datasets.originals import Convert
 
-CONVERTERS: Mapping[str, Callable[..., Tables]] = {
-    convert.__name__: convert
-    for convert in (
-        originals.annotations_with_gold,
-        originals.archive_of_answers,
-        originals.archive_of_attributes,
-        originals.confirmed_tweets,
-        originals.dictionary_in_python,
-        originals.matrix,
-        originals.rows_of_votes,
-    )
-}
-FEATURES = {make.__name__: make for make in (originals.above_median, originals.words)}
 TRIED = {
     "whole": "tried on all of the original",
     "part": "tried on the first rows of the original",
@@ -129,11 +116,12 @@ def _places(
 
 
 def _converter(name: str, options: Mapping[str, Any]) -> Convert:
-    """Converter with its options, of which `features` names a function too."""
+    """Converter in `originals` of this name with its options, of which `features` names a function
+    there too."""
     settings = dict(options)
     if "features" in settings:
-        settings["features"] = FEATURES[settings["features"]]
-    return partial(CONVERTERS[name], **settings)
+        settings["features"] = getattr(originals, settings["features"])
+    return partial(getattr(originals, name), **settings)
 
 
 CATALOGUE: Mapping[str, DataSet] = Catalogue()

@@ -13,7 +13,6 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count
 
 import numpy as np
 import polars as pl
@@ -143,10 +142,7 @@ def archive_of_attributes(
         for attribute, value, known in zip(attributes, row[1:], kept, strict=True)
         if value in known
     )
-    return {
-        "gold": pl.DataFrame(gold, schema=["task", "label"], orient="row"),
-        "features": _features(features),
-    }
+    return {"gold": _gold(gold), "features": _features(features)}
 
 
 def _renamed(votes: pl.DataFrame, gold: Mapping[str, str]) -> Tables:
@@ -159,21 +155,19 @@ def _renamed(votes: pl.DataFrame, gold: Mapping[str, str]) -> Tables:
         "label",
     )
     known = [(tasks[task], label) for task, label in gold.items() if task in tasks]
-    if not known:
-        return {"labels": labels}
-    return {
-        "labels": labels,
-        "gold": pl.DataFrame(known, schema=["task", "label"], orient="row"),
-    }
+    return {"labels": labels, "gold": _gold(known)} if known else {"labels": labels}
 
 
 def _in_order(names: pl.Series, letter: str) -> dict[str, str]:
-    numbers = count(1)
-    return {name: f"{letter}{next(numbers)}" for name in names.unique(maintain_order=True)}
+    return {name: f"{letter}{i}" for i, name in enumerate(names.unique(maintain_order=True), 1)}
 
 
 def _votes(rows: list[tuple[str, str, str]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
+
+
+def _gold(rows: list[tuple[str, str]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["task", "label"], orient="row")
 
 
 def _features(rows: FeatureRows) -> pl.DataFrame:

@@ -6,8 +6,8 @@ import difflib
 import hashlib
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -122,41 +122,21 @@ def state(name: str, directory: str | Path | None = None) -> State:
     return State("here", note="without its features" if lacking else "")
 
 
-COUNTED = {
-    "labels": "labels",
-    "workers": "workers",
-    "known answers": "gold",
-    "tasks": "tasks",
-    "classes": "classes",
-    "features": "n_features",
-}
-
-
 def listing(directory: str | Path | None = None) -> dict[str, Any]:
     """Every known data set and its state, as a dictionary for JSON or a report."""
     place = data_directory(directory)
-    found = {name: state(name, place) for name in CATALOGUE}
-    return {
-        "directory": str(place),
-        "datasets": [_entry(CATALOGUE[name], found[name]) for name in CATALOGUE],
-    }
-
-
-def _entry(data_set: DataSet, found: State) -> dict[str, Any]:
-    facts = {
-        field.name: getattr(data_set, field.name)
-        for field in fields(data_set)
-        if field.name != "convert"
-    }
-    return {**facts, "checksums": dict(data_set.checksums), **asdict(found)}
+    entries = [{**vars(one), **vars(state(name, place))} for name, one in CATALOGUE.items()]
+    for entry in entries:
+        del entry["convert"]  # a function
+    return {"directory": str(place), "datasets": entries}
 
 
 def differences(data_set: DataSet, tables: Mapping[str, pl.DataFrame]) -> list[str]:
     """Differences of these tables from the catalogue, in number or else in content."""
     found = [
         f"{number:,} {what} instead of {expected:,}"
-        for what, number in _counts(tables).items()
-        if number != (expected := getattr(data_set, COUNTED[what]))
+        for what, number, expected in _counts(data_set, tables)
+        if number != expected
     ]
     return found or [
         f"the {WORDS[kind]} are as many as they should be but not the same"
@@ -165,20 +145,21 @@ def differences(data_set: DataSet, tables: Mapping[str, pl.DataFrame]) -> list[s
     ]
 
 
-def _counts(tables: Mapping[str, pl.DataFrame]) -> dict[str, int]:
-    counts = {}
+def _counts(
+    data_set: DataSet, tables: Mapping[str, pl.DataFrame]
+) -> Iterator[tuple[str, int, int]]:
+    """Yield what is counted, its number in the tables, and its number in the catalogue."""
     if "labels" in tables:
-        counts["labels"] = tables["labels"].height
-        counts["workers"] = tables["labels"]["worker"].n_unique()
+        yield "labels", tables["labels"].height, data_set.labels
+        yield "workers", tables["labels"]["worker"].n_unique(), data_set.workers
     if "gold" in tables:
-        counts["known answers"] = tables["gold"].height
+        yield "known answers", tables["gold"].height, data_set.gold
     answers = tables.get("labels", tables.get("gold"))
     if answers is not None:
-        counts["tasks"] = answers["task"].n_unique()
-        counts["classes"] = answers["label"].n_unique()
+        yield "tasks", answers["task"].n_unique(), data_set.tasks
+        yield "classes", answers["label"].n_unique(), data_set.classes
     if "features" in tables:
-        counts["features"] = tables["features"]["feature"].n_unique()
-    return counts
+        yield "features", tables["features"]["feature"].n_unique(), data_set.n_features
 
 
 def _table(data_set: DataSet, kind: str, place: Path) -> pl.DataFrame:

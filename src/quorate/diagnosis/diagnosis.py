@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from textwrap import shorten
@@ -166,11 +167,8 @@ def diagnose(
         read = read.noted(*notes)
     labels = read.labels.without_repeats() if read.report.repeated else read.labels
     subject = Subject(labels, read, kinds, seed, progress)
-    engine = Threads(threads)
-    try:
+    with closing(Threads(threads)) as engine:
         return _diagnose(subject, engine)
-    finally:
-        engine.close()
 
 
 class Subject(NamedTuple):
@@ -193,25 +191,23 @@ STEPS = 4
 
 
 class Evidence(NamedTuple):
-    """What a fit says of pairs of workers, of each worker, and of all."""
+    """What a fit says of pairs of workers, of each worker, and of all; nothing without a fit."""
 
-    result: Fit
-    groups: correlated.Groups
-    pairs: Pairs
-    judgement: workers.Judgement
-    knowledge: Knowledge
+    skills: Floats | None = None
+    groups: correlated.Groups = ()
+    pairs: Pairs | None = None
+    judgement: workers.Judgement | None = None
+    knowledge: Knowledge | None = None
 
 
 def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
     labels, book = subject.labels, subject.votes.codebook
     subject.tell("the worker graph and agreement", 0)
     who, agreement = graph.worker_graph(labels), agreement_of(labels, subject.seed)
-    evidence = _look(subject, who, engine) if labels.n_classes > 1 else None
+    evidence = _look(subject, who, engine) if labels.n_classes > 1 else Evidence()
     subject.tell("findings", 3)
-    judgement = None if evidence is None else evidence.judgement
-    groups = () if evidence is None else evidence.groups
-    copying = () if evidence is None else _copying(evidence.pairs.copying, book)
-    known = None if evidence is None else evidence.knowledge
+    groups, judgement, known = evidence.groups, evidence.judgement, evidence.knowledge
+    copying = () if evidence.pairs is None else _copying(evidence.pairs.copying, book)
     found = _graph(subject, who, evidence)
     named = _named(groups, book)
     facts = findings.Facts(
@@ -246,12 +242,10 @@ def _look(subject: Subject, who: graph.Graph, engine: Engine) -> Evidence:
     subject.tell("a fit, and correlated workers", 1)
     seen = correlated.fit_groups(labels, correlated.pairs_to_test(labels, seed), engine)
     subject.tell("pairs of workers, and each worker", 2)
-    prior, voice = (
-        seen.result.params.prior,
-        correlated.representatives(seen.groups, labels.n_workers),
-    )
+    prior = seen.result.params.prior
+    voice = correlated.representatives(seen.groups, labels.n_workers)
     return Evidence(
-        seen.result,
+        _skills(seen.result, labels.n_classes),
         seen.groups,
         summarise_pairs(labels, seen.confusion, prior, who.told, seed, voice),
         workers.judge(seen.labels, seen.result, engine),
@@ -267,28 +261,24 @@ def _named(groups: correlated.Groups, book: Codebook) -> tuple[WorkerGroup, ...]
     )
 
 
-def _graph(subject: Subject, who: graph.Graph, evidence: Evidence | None) -> WorkerGraph:
+def _graph(subject: Subject, who: graph.Graph, evidence: Evidence) -> WorkerGraph:
     """The graph in numbers; of pairs and skills only where there was something to fit."""
-    labels, book = subject.labels, subject.votes.codebook
-    met = None if evidence is None else evidence.pairs
-    lowest = None if met is None else graph.smallest_eigenvalue(labels, who.told, subject.seed)
-    bound = None
-    if evidence is not None and lowest is not None and not evidence.pairs.sampled:
-        skills = _skills(evidence.result, labels.n_classes)
-        bound = _skill_error(evidence.pairs, lowest, skills[who.told])
-    return WorkerGraph(
+    found = WorkerGraph(
         components=int((who.size > 1).sum()),
         largest=int(who.size[0]),
         alone=int(who.alone.sum()),
-        not_identifiable=_members(who, book),
-        pairs=0 if met is None else met.pairs,
-        sampled=met is not None and met.sampled,
-        shared_least=0 if met is None else met.least,
-        shared_median=0.0 if met is None else met.median,
-        eigenvalue=None if lowest is None else lowest.value,
-        settled=lowest is not None and lowest.settled,
-        skill_error=bound,
+        not_identifiable=_members(who, subject.votes.codebook),
     )
+    met, skills = evidence.pairs, evidence.skills
+    if met is None or skills is None:
+        return found
+    found = replace(found, pairs=met.pairs, sampled=met.sampled)
+    found = replace(found, shared_least=met.least, shared_median=met.median)
+    lowest = graph.smallest_eigenvalue(subject.labels, who.told, subject.seed)
+    if lowest is None:
+        return found
+    bound = None if met.sampled else _skill_error(met, lowest, skills[who.told])
+    return replace(found, eigenvalue=lowest.value, settled=lowest.settled, skill_error=bound)
 
 
 def _skills(result: Fit, n_classes: int) -> Floats:

@@ -40,13 +40,13 @@ class WorkerGraph:
     largest: int
     alone: int
     not_identifiable: tuple[tuple[Any, ...], ...]
-    pairs: int
-    sampled: bool
-    shared_least: int
-    shared_median: float
-    eigenvalue: float | None
-    settled: bool
-    skill_error: float | None
+    pairs: int = 0
+    sampled: bool = False
+    shared_least: int = 0
+    shared_median: float = 0.0
+    eigenvalue: float | None = None
+    settled: bool = False
+    skill_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,5 @@ class Finding:
     workers: pl.Series | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "level": self.level,
-            "what": self.what,
-            "advice": self.advice,
-            "workers": [] if self.workers is None else self.workers.to_list(),
-        }
+        workers = [] if self.workers is None else self.workers.to_list()
+        return {**vars(self), "workers": workers}

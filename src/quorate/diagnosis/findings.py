@@ -14,7 +14,6 @@ from quorate.diagnosis.graph import Graph
 from quorate.diagnosis.theory import Knowledge
 from quorate.diagnosis.workers import Judgement
 from quorate.labels import Codebook, Labels
-from quorate.models import METHODS
 
 LOW_ALPHA = 0.2
 LABELS_PER_CELL = 5  # of a confusion matrix, for it to be learned
@@ -46,11 +45,8 @@ class Facts(NamedTuple):
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """The worst first."""
     order = ("problem", "warning", "note")
-    found = [
-        finding
-        for look in (_graph, _crowd, _workers, _correlated, _few_labels, _methods)
-        for finding in look(facts)
-    ]
+    looks = (_graph, _crowd, _workers, _correlated, _few_labels, _methods)
+    found = [finding for look in looks for finding in look(facts)]
     return tuple(sorted(found, key=lambda finding: order.index(finding.level)))
 
 
@@ -195,9 +191,7 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
 def _few_labels(facts: Facts) -> Iterator[Finding]:
     """Workers of whom too little is known."""
     judged = facts.judgement
-    if judged is None:
-        return
-    if judged.few.any():
+    if judged is not None and judged.few.any():
         needed = f"about {judged.needed:,.0f}" if judged.needed < 1e6 else "very many"
         yield Finding(
             "too few labels",
@@ -223,12 +217,11 @@ def _methods(facts: Facts) -> Iterator[Finding]:
             "The only vote is the answer; nothing can be learned about the workers.",
         )
         return
-    methods, why = _fitting(facts, judged)
-    there = [f"`{name}`" for name in methods if name in METHODS]
+    (first, second), why = _fitting(facts, judged)
     yield Finding(
         "methods",
         "note",
-        f"What fits these votes: {' or '.join(there)}, since {why}.",
+        f"What fits these votes: `{first}` or `{second}`, since {why}.",
         "`quorate compare` scores them on held-out votes.",
     )
 

@@ -129,15 +129,15 @@ def smallest_eigenvalue(labels: Labels, workers: NDArray[np.bool_], seed: int) -
         result: Floats = incidence.T @ (incidence @ x) + diagonal[:, None] * x
         return result
 
+    settled = True
     if n <= SMALL:
         values, vectors = np.linalg.eigh(product(np.eye(n)))
-        at = int(np.argmax(np.abs(vectors[:, 0])))
-        return Eigenvalue(max(float(values[0]), 0.0), True, int(code[at]))
-    laplacian = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
-    values, vectors = _lowest(laplacian, degree, seed)
-    error = float(np.linalg.norm(product(vectors[:, :1]) - values[0] * vectors[:, :1]))
+    else:
+        laplacian = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
+        values, vectors = _lowest(laplacian, degree, seed)
+        error = float(np.linalg.norm(product(vectors[:, :1]) - values[0] * vectors[:, :1]))
+        settled = bool(error <= 2 * TOLERANCE * values[0])
     at = int(np.argmax(np.abs(vectors[:, 0])))
-    settled = bool(error <= 2 * TOLERANCE * values[0])
     return Eigenvalue(max(float(values[0]), 0.0), settled, int(code[at]))
 
 
@@ -154,8 +154,7 @@ def _lowest(laplacian: LinearOperator, degree: Floats, seed: int) -> tuple[Float
         matmat=lambda x: inverse * x,
         dtype=np.float64,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it did not settle is a field, not a warning
+    with warnings.catch_warnings(action="ignore"):  # that it did not settle is a field
         values, vectors = lobpcg(
             laplacian,
             start,

@@ -26,12 +26,12 @@ LITTLE = 0.25  # V: what a spammer's is surely below, and below half of the bett
 
 
 class Judgement(NamedTuple):
-    """Per worker: labels on tasks with another opinion, the share that agrees with it, the share
-    that would by chance, informedness (Cramer's V) and its bounds, and what the worker is."""
+    """Per worker: labels on tasks with another opinion, the share that agrees with it,
+    informedness (Cramer's V) and its bounds, and what the worker is; and how many labels it
+    takes to say so."""
 
     labels: Floats
     agreement: Floats
-    by_chance: Floats
     informed: Floats
     low: Floats
     high: Floats
@@ -39,14 +39,12 @@ class Judgement(NamedTuple):
     spammer: NDArray[np.bool_]
     inverted: NDArray[np.bool_]
     needed: float
-    better: float
 
     @property
     def verdict(self) -> list[str]:
         kinds = (self.few, self.spammer, self.inverted)
-        code = np.select(kinds, [1, 2, 3], default=0)
-        words = np.array(["fine", "too few labels", "spammer", "inverted"])
-        return list(words[code].tolist())
+        words = np.select(kinds, ["too few labels", "spammer", "inverted"], default="fine")
+        return list(words.tolist())
 
 
 class Counts(NamedTuple):
@@ -69,14 +67,13 @@ def judge(labels: Labels, result: Fit, engine: Engine) -> Judgement:
     better = _better_worker(informed, n)
     needed = (2 * Z / better) ** 2 if better > 0 else np.inf
     few = ~judgeable | (n * np.maximum(met - 1, 1) < needed)
-    agreement, by_chance, score = _beyond_chance(counts, said, truth, n)
+    agreement, score = _beyond_chance(counts, said, truth, n)
     spammer = _discovered(ndtr(root - min(LITTLE, better / 2) * size), ~few)
     spammer &= root < np.maximum(Z, NEARLY_EQUAL * size)
     inverted = _discovered(ndtr(score), ~few) & ~spammer
     return Judgement(
         labels=n,
         agreement=agreement,
-        by_chance=by_chance,
         informed=informed,
         low=np.where(judgeable, np.clip((root - Z) / size, 0, 1), 0.0),
         high=np.where(judgeable, np.clip((root + Z) / size, 0, 1), 1.0),
@@ -84,7 +81,6 @@ def judge(labels: Labels, result: Fit, engine: Engine) -> Judgement:
         spammer=spammer,
         inverted=inverted,
         needed=needed,
-        better=better,
     )
 
 
@@ -123,18 +119,16 @@ def _chi_square(counts: Floats, said: Floats, truth: Floats, n: Floats) -> Float
     return statistic
 
 
-def _beyond_chance(
-    counts: Floats, said: Floats, truth: Floats, n: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Agreement with the truth, that of one who guesses as often, and the difference in standard
-    deviations of the guess (Fleiss, Cohen and Everitt, 1969)."""
+def _beyond_chance(counts: Floats, said: Floats, truth: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Agreement with the truth, and its difference from that of one who guesses as often, in
+    standard deviations of the guess (Fleiss, Cohen and Everitt, 1969)."""
     total = np.maximum(n, 1e-12)
     agreement = np.trace(counts, axis1=1, axis2=2) / total
     p, q = said / total[:, None], truth / total[:, None]
     chance = (p * q).sum(axis=1)
     variance = (chance + chance**2 - (p * q * (p + q)).sum(axis=1)) / total
     score = (agreement - chance) / np.sqrt(np.maximum(variance, 1e-12))
-    return agreement, chance, np.where(variance > 1e-9, score, 0.0)
+    return agreement, np.where(variance > 1e-9, score, 0.0)
 
 
 def _better_worker(informed: Floats, weight: Floats) -> float:

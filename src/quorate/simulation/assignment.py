@@ -44,7 +44,14 @@ def assign(
     if assignment in GRAPHS:
         drawn = _on_graph(assignment, n_tasks, n_workers, per_task, random)
     else:
-        drawn = _workers_of_tasks(assignment, n_tasks, n_workers, per_task, skew, random)
+        per_task = min(5, n_workers) if per_task is None else per_task
+        if per_task > n_workers:
+            raise UsageError(f"{per_task} labels per task need as many workers, not {n_workers}.")
+        if assignment == "skewed":
+            drawn = _skewed(random, n_tasks, n_workers, per_task, skew)
+        else:
+            draw = _regular if assignment == "regular" else _random
+            drawn = draw(random, n_tasks, n_workers, per_task)
     if drawn.size > LARGEST_CODE:
         raise UsageError(f"{drawn.size:,} votes are more than Quorate can index.")
     task = np.repeat(np.arange(n_tasks, dtype=np.int32), drawn.shape[1])
@@ -84,34 +91,14 @@ def _on_graph(
     return drawn
 
 
-def _workers_of_tasks(
-    how: str,
-    n_tasks: int,
-    n_workers: int,
-    per_task: int | None,
-    skew: float,
-    random: np.random.Generator,
-) -> Codes:
-    per_task = min(5, n_workers) if per_task is None else per_task
-    if per_task > n_workers:
-        raise UsageError(f"{per_task} labels per task need as many workers, not {n_workers}.")
-    if how == "regular":
-        return _regular(random, n_tasks, n_workers, per_task)
-    if how == "skewed":
-        return _skewed(random, n_tasks, n_workers, per_task, skew)
-    return _random(random, n_tasks, n_workers, per_task)
-
-
 def _random(random: np.random.Generator, n_tasks: int, n_workers: int, per_task: int) -> Codes:
     """Draw different workers ``[task, i]`` for each task, again where two are the same."""
     if per_task**2 > n_workers:
         return _lowest_draws(random.random, n_tasks, n_workers, per_task)
     drawn = random.integers(n_workers, size=(n_tasks, per_task), dtype=np.int32)
-    while True:
-        again = np.flatnonzero(_repeats(drawn))
-        if not len(again):
-            return drawn
+    while len(again := np.flatnonzero(_repeats(drawn))):
         drawn[again] = random.integers(n_workers, size=(len(again), per_task), dtype=np.int32)
+    return drawn
 
 
 def _lowest_draws(
@@ -172,16 +159,13 @@ def _regular(random: np.random.Generator, n_tasks: int, n_workers: int, per_task
     places = np.arange(n_tasks * per_task) % n_workers
     worker = random.permutation(n_workers).astype(np.int32)
     drawn = random.permutation(worker[places]).reshape(n_tasks, per_task)
-    while True:
-        twice = _repeats(drawn)
-        n_twice = int(twice.sum())
-        if not n_twice:
-            return drawn
+    while (twice := _repeats(drawn)).any():
         order = random.permutation(n_tasks)
         order = order[np.argsort(~twice[order], kind="stable")]
-        pairs = min(n_twice, n_tasks // 2)
+        pairs = min(int(twice.sum()), n_tasks // 2)
         one, other = order[:pairs], order[::-1][:pairs]
         drawn[one], drawn[other] = _redealt(random, drawn[one], drawn[other])
+    return drawn
 
 
 def _redealt(random: np.random.Generator, one: Codes, other: Codes) -> tuple[Codes, Codes]:

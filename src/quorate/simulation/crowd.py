@@ -103,8 +103,7 @@ class Crowd:
 
         book = self.codebook
         if self.several:
-            task, code = np.nonzero(_with_none_column(self.truth))
-            code = np.where(code < self.labels.n_classes, code, -1)
+            task, code = _right_classes(self.truth)
             return pl.DataFrame([book.tasks.gather(task), _named(book.classes, code)])
         table = pl.DataFrame([book.tasks, book.classes.gather(self.truth)])
         if self.difficulty is not None:
@@ -117,8 +116,7 @@ class Crowd:
         any."""
         import polars as pl
 
-        count = np.bincount(self._voters, minlength=self.labels.n_workers)
-        columns = [self.codebook.workers, pl.Series("votes", count)]
+        columns = [self.codebook.workers, pl.Series("votes", self._votes_of_workers)]
         if self.kind is not None:
             columns.append(pl.Series("kind", self.kind.tolist()))
         if self.group is not None and (self.group >= 0).any():
@@ -154,29 +152,33 @@ class Crowd:
         return float(wrong.mean())
 
     def __repr__(self) -> str:
-        labels, kinds = self.labels, Counter([] if self.kind is None else self.kind.tolist())
-        people = ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common())
+        labels = self.labels
+        people = ", ".join(f"{n:,} {kind}" for kind, n in self._kinds.items())
         return (
             f"Crowd({labels.n_tasks:,} tasks, {labels.n_workers:,} workers"
-            f"{f' ({people})' if people else ''}, {len(self._voters):,} votes,"
+            f"{f' ({people})' if people else ''}, {self._first.sum():,} votes,"
             f" {labels.n_classes} classes; mean accuracy {self.accuracy.mean():.3f})"
         )
 
     def as_dict(self) -> dict[str, Any]:
         """The dictionary that `quorate simulate --json` prints."""
-        count = np.bincount(self._voters, minlength=self.labels.n_workers)
-        kinds = Counter([] if self.kind is None else self.kind.tolist())
+        count = self._votes_of_workers
         return {
             "tasks": self.labels.n_tasks,
             "workers": self.labels.n_workers,
             "classes": self.labels.n_classes,
-            "votes": len(self._voters),
+            "votes": int(count.sum()),
             "least_active": int(count.min()),
             "most_active": int(count.max()),
-            "kinds": dict(kinds.most_common()),
+            "kinds": self._kinds,
             "mean_accuracy": float(self.accuracy.mean()),
             "vote_error": self.vote_error,
         }
+
+    @property
+    def _kinds(self) -> dict[str, int]:
+        """The number of workers of each kind, the most frequent first."""
+        return dict(Counter([] if self.kind is None else self.kind.tolist()).most_common())
 
     @cached_property
     def _task(self) -> NDArray[np.int64]:
@@ -186,16 +188,15 @@ class Crowd:
     @cached_property
     def _first(self) -> NDArray[np.bool_]:
         """Whether each label is the first of its worker on its task."""
-        if not self.several:
-            return np.ones(self.labels.n_labels, dtype=bool)
         first = np.ones(self.labels.n_labels, dtype=bool)
-        first[1:] = (np.diff(self._task) != 0) | (np.diff(self.labels.worker) != 0)
+        if self.several:
+            first[1:] = (np.diff(self._task) != 0) | (np.diff(self.labels.worker) != 0)
         return first
 
     @property
-    def _voters(self) -> Codes:
-        """The worker of each vote; to name several classes is one vote."""
-        return self.labels.worker[self._first]
+    def _votes_of_workers(self) -> NDArray[np.int64]:
+        """The number of votes of each worker; to name several classes is one vote."""
+        return np.bincount(self.labels.worker[self._first], minlength=self.labels.n_workers)
 
 
 def choices(task: Codes, worker: Codes, named: Codes) -> tuple[Codes, Codes, Codes]:
@@ -206,14 +207,15 @@ def choices(task: Codes, worker: Codes, named: Codes) -> tuple[Codes, Codes, Cod
         >>> choices(np.array([0, 1]), np.array([5, 6]), named)
         (array([0, 0, 1]), array([5, 5, 6]), array([ 0,  1, -1]))
     """
-    vote, label = np.nonzero(_with_none_column(named.T))
-    return task[vote], worker[vote], np.where(label < len(named), label, -1)
+    vote, label = _right_classes(named.T)
+    return task[vote], worker[vote], label
 
 
-def _with_none_column(right: Codes) -> NDArray[np.bool_]:
-    """The array with one more column, true where no other is."""
-    some = right.astype(bool)
-    return np.concatenate([some, ~some.any(axis=1, keepdims=True)], axis=1)
+def _right_classes(right: Codes) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Row and class of each cell of ``right[row, class]`` that is not 0, in order of rows; a row
+    without one has the class -1."""
+    row, code = np.nonzero(np.column_stack([right, ~right.any(axis=1)]))
+    return row, np.where(code < right.shape[1], code, -1)
 
 
 def _numbered(name: str, letter: str, n: int) -> pl.Series:
@@ -235,6 +237,5 @@ def _named(names: pl.Series, code: NDArray[np.integer]) -> pl.Series:
     """The names of codes; null for -1."""
     import polars as pl
 
-    named = names.gather(np.maximum(code, 0))
-    none = code < 0
-    return named.set(pl.Series(none), None) if none.any() else named
+    index = pl.Series(code)
+    return names.gather(index.set(index < 0, None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,7 +19,6 @@ from quorate.simulation.assignment import ASSIGNMENTS, Assignment, assign, from_
 from quorate.simulation.crowd import Crowd, choices
 from quorate.simulation.people import (
     Conduct,
-    People,
     Questions,
     Skills,
     Streams,
@@ -32,8 +31,9 @@ WORKERS, TASKS = 50, 1000
 OPTIONS = ("workers", "n_tasks", "labels_per_task", "n_classes", "assignment", "seed")
 
 
-class SkillOptions(TypedDict, total=False):
-    """Options for the skills of workers."""
+class SimulateOptions(TypedDict, total=False):
+    """Keyword arguments of `simulate` beside those in its signature: those of `Skills`, of
+    `Conduct`, and four more."""
 
     kind: Literal["one-coin", "confusion", "glad"] | None
     beta: tuple[float, float]
@@ -41,22 +41,12 @@ class SkillOptions(TypedDict, total=False):
     high: float
     ability_prior: tuple[float, float]
     easiness_prior: tuple[float, float]
-
-
-class ConductOptions(TypedDict, total=False):
-    """Options for the behaviour of workers."""
-
     spammers: float
     inverted: float
     colluders: int
     groups: int
     correlation: float | None
     tiring: float | None
-
-
-class SimulateOptions(SkillOptions, ConductOptions, total=False):
-    """Keyword arguments of `simulate` beside those in its signature."""
-
     prior: Floats | Sequence[float] | None
     several: float | None
     skew: float
@@ -123,63 +113,38 @@ def simulate(
     refuse_unknown("simulate", how, (*SimulateOptions.__annotations__, *OPTIONS))
     given = None if workers is None or np.ndim(workers) == 0 else _matrices(workers)
     classes = _classes(n_classes, how.get("prior"), how.get("several"), given)
-    kind: str | None = how.get("kind")
-    skills = Skills(**{**some_of(how, SkillOptions), "kind": kind or "one-coin"})
-    conduct = Conduct(**some_of(how, ConductOptions))
+    skills = Skills(**{**some_of(how, Skills), "kind": how.get("kind") or "one-coin"})
+    conduct = Conduct(**some_of(how, Conduct))
     require_whole("n_features", how.get("n_features", 0), at_least=0)
     _refuse_with_matrices(given, how)
     streams = _streams(seed, given is not None)
-
-    size = Size(len(given) if given is not None else workers, n_tasks, labels_per_task)
-    asked = _from_table(assignment, size)
+    n_workers: Any = workers if given is None else len(given)
+    asked = _from_table(assignment, n_tasks, n_workers, labels_per_task)
     n_tasks = _count("n_tasks", n_tasks, TASKS) if asked is None else asked.n_tasks
     truth = classes.truth(n_tasks, streams.truth)
     if asked is None:
-        asked = _assigned(assignment, size, how.get("skew", 1.0), streams.assignment)
+        n_workers = _count("workers", n_workers, WORKERS)
+        if labels_per_task is not None:
+            labels_per_task = _count("labels_per_task", labels_per_task)
+        size = (n_tasks, n_workers, labels_per_task)
+        asked = assign(assignment, *size, how.get("skew", 1.0), streams.assignment)
     people = draw_people(skills, conduct, given, asked.n_workers, classes.questions, streams)
     easiness = None
     if people.ability is not None:
         easiness = np.exp(streams.easiness.normal(*skills.easiness_prior, n_tasks))
     said = answers(people, conduct, asked, truth, easiness, streams)
     rate, features = _features(how.get("n_features", 0), truth, classes.n, streams.features)
-    labels = _labels(asked, said, classes, features)
-    return _crowd(Drawing(labels, truth, classes, people, asked, easiness, rate))
-
-
-class Size(NamedTuple):
-    """Requested number of workers, tasks, and labels per task; None where it is open."""
-
-    workers: Any
-    tasks: int | None
-    labels_per_task: int | None
-
-
-class Drawing(NamedTuple):
-    """Everything drawn for a crowd."""
-
-    labels: Labels
-    truth: Codes
-    classes: _Classes
-    people: People
-    asked: Assignment
-    easiness: Floats | None
-    rate: Floats | None
-
-
-def _crowd(drawn: Drawing) -> Crowd:
-    """Make the crowd, with one right answer for each task or with several."""
-    several = drawn.classes.several is not None
-    people, asked, truth = drawn.people, drawn.asked, drawn.truth
+    several = classes.several is not None
     return Crowd(
-        drawn.labels,
+        _labels(asked, said, classes, features),
         np.ascontiguousarray(truth.T) if several else truth[0],
         np.swapaxes(people.confusion, 0, 1) if several else people.confusion[0],
-        prior=drawn.classes.shares,
+        prior=classes.shares,
         kind=people.kind,
         group=people.group,
         ability=None if people.ability is None else people.ability[: asked.n_workers],
-        difficulty=None if drawn.easiness is None else 1 / drawn.easiness,
-        feature_rate=drawn.rate,
+        difficulty=None if easiness is None else 1 / easiness,
+        feature_rate=rate,
         task_names=asked.task_names,
         worker_names=asked.worker_names,
     )
@@ -190,15 +155,6 @@ def _refuse_with_matrices(given: Floats | None, how: SimulateOptions) -> None:
     for option in ("kind", "several"):
         if given is not None and how.get(option) is not None:
             raise UsageError(f"Confusion matrices say all of the workers: leave {option} out.")
-
-
-def _assigned(assignment: str, size: Size, skew: float, random: np.random.Generator) -> Assignment:
-    """Draw an assignment."""
-    n_tasks = _count("n_tasks", size.tasks, TASKS)
-    n_workers = _count("workers", size.workers, WORKERS)
-    per_task = size.labels_per_task
-    per_task = None if per_task is None else _count("labels_per_task", per_task)
-    return assign(assignment, n_tasks, n_workers, per_task, skew, random)
 
 
 def _features(
@@ -298,7 +254,9 @@ def _count(option: str, value: Any, default: int = 1) -> int:
     return int(value)
 
 
-def _from_table(assignment: Any, size: Size) -> Assignment | None:
+def _from_table(
+    assignment: Any, n_tasks: int | None, n_workers: int | None, labels_per_task: int | None
+) -> Assignment | None:
     """Read the assignment from a table; None if it is to be drawn."""
     if isinstance(assignment, str):
         if assignment in ASSIGNMENTS:
@@ -308,9 +266,9 @@ def _from_table(assignment: Any, size: Size) -> Assignment | None:
                 f"assignment is one of {', '.join(ASSIGNMENTS)}, or a table of task and worker, not"
                 f" {assignment!r}."
             )
-    if size.labels_per_task is not None:
+    if labels_per_task is not None:
         raise UsageError("A table of assignments says who labels what: leave labels_per_task out.")
-    return from_table(assignment, size.tasks, size.workers)
+    return from_table(assignment, n_tasks, n_workers)
 
 
 def _labels(

@@ -91,14 +91,12 @@ def open_batches(
     missing: Sequence[str] = MISSING,
 ) -> Batches:
     """Open files as `read_table` does, without reading them yet."""
-    opened = open_source(source, roles, format, [missing] if isinstance(missing, str) else missing)
+    opened = open_source(source, roles, format, missing)
     chosen = {role: column_of(role, columns or {}, opened, strict=True) for role in roles}
-    parts = opened.parts or (opened,)
-    files = [part.file for part in parts if part.file is not None]
-    types = _types(opened.origin, files, chosen)
+    types = _types(opened.origin, opened.files, chosen)
     for role, dtype in types.items():
         require_plain(opened.origin, dtype, chosen[role])
-    return Batches(opened.origin, opened.text, chosen, types, files)
+    return Batches(opened.origin, opened.text, chosen, types, opened.files)
 
 
 def _types(

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from quorate.errors import DataError, UsageError
-from quorate.kernels import Codes
 from quorate.votes.faults import listed, shown
 from quorate.votes.naming import find, match, retyped
 from quorate.votes.reading import Reading, Votes, columns_of, complete_rows
@@ -59,17 +58,11 @@ def with_gold(votes: Votes, answers: KnownAnswers) -> Votes:
     if len(classes) > len(votes.codebook.classes):
         votes = votes.in_classes(classes)
     code = find(answers.labels, votes.codebook.classes)
-    known = [_codes_at(row, code) for row in rows]
+    known = [code.gather(row).fill_null(-1).to_numpy().astype(np.int32) for row in rows]
     n_without_votes = len(answers.tasks) - len(with_votes)
     return votes.with_blocks(votes.blocks.attach("gold", known)).noted(
         *_notes(answers, n_without_votes)
     )
-
-
-def _codes_at(row: pl.Series, code: pl.Series) -> Codes:
-    """Code in each of these rows; -1 where there is none."""
-    codes: Codes = code.gather(row).fill_null(-1).to_numpy().astype(np.int32)
-    return codes
 
 
 def _notes(answers: KnownAnswers, n_without_votes: int) -> list[str]:

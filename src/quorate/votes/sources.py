@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ class Table:
 @dataclass(frozen=True)
 class _Source:
     """An opened table: its column names, and functions that take some of its columns, as a frame
-    or, of a file, as a query. Several files are `parts`."""
+    or, of files, as queries."""
 
     names: Sequence[str]
     take: Callable[[list[str]], pl.DataFrame]
@@ -111,8 +112,7 @@ class _Source:
     text: bool = False
     library: str = "polars"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
-    file: File | None = None
-    parts: Sequence[_Source] = ()
+    files: Sequence[File] = ()
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def read_table(
     """
     if format is not None:
         require_choice("format", format, tuple(dict.fromkeys(FORMATS.values())))
-    opened = open_source(source, roles, format, [missing] if isinstance(missing, str) else missing)
+    opened = open_source(source, roles, format, missing)
     chosen = {role: column_of(role, columns or {}, opened, strict) for role in roles}
     taken = opened.take(list(chosen.values()))
     frame = pl.DataFrame([taken[name].alias(role) for role, name in chosen.items()])
@@ -213,6 +213,7 @@ def _plain(name: str) -> str:
 def open_source(
     source: Any, roles: Sequence[str], format: str | None, missing: Sequence[str]
 ) -> _Source:
+    missing = [missing] if isinstance(missing, str) else missing
     if isinstance(source, (str, Path)):
         return _open_file(str(source), format, missing)
     if isinstance(source, (list, tuple)) and source and isinstance(source[0], (str, Path)):
@@ -266,8 +267,7 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     guard = _panics_silenced if format == "parquet" else nullcontext
     lazy = _scan(source, format, missing, wild=False)
-    is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
-    return _open_lazy(lazy, origin, fail, is_text, guard, is_parquet, Path(path))
+    return _open_lazy(lazy, origin, format, fail, guard, Path(path))
 
 
 def _scan(source: Any, format: str, missing: Sequence[str], wild: bool) -> pl.LazyFrame:
@@ -338,7 +338,8 @@ def _open_several(
     def take(wanted: list[str]) -> pl.DataFrame:
         return pl.concat([part.take(wanted) for part in parts], how="vertical_relaxed")
 
-    return _Source(first.names, take, path, first.text, parts=parts)
+    inside = [file for part in parts for file in part.files]
+    return _Source(first.names, take, path, first.text, files=inside)
 
 
 def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Source:
@@ -358,19 +359,20 @@ def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Sour
         return DataError(f"{path} cannot be read ({reason(error)}).")
 
     lazy = _scan(path, format, missing, wild=True)
-    is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
-    return _open_lazy(lazy, path, fail, is_text, _warnings_silenced, any_row=is_parquet)
+    # Warnings, such as of a region that has to be looked up, are nothing the user can act on.
+    return _open_lazy(lazy, path, format, fail, partial(warnings.catch_warnings, action="ignore"))
 
 
 def _open_lazy(
     lazy: pl.LazyFrame,
     origin: str,
+    format: str | None = None,
     fail: Callable[[BaseException], DataError] | None = None,
-    text: bool = False,
     guard: Callable[[], AbstractContextManager[object]] = nullcontext,
-    any_row: bool = False,
     path: Path | None = None,
 ) -> _Source:
+    text = format in ("csv", "tsv")
+
     def ask(question: Callable[[], Any]) -> Any:
         try:
             with guard():
@@ -392,7 +394,8 @@ def _open_lazy(
         return taken
 
     names = ask(lazy.collect_schema).names()
-    return _Source(names, take, origin, text, file=File(select, any_row, ask, path))
+    file = File(select, format == "parquet", ask, path)
+    return _Source(names, take, origin, text, files=(file,))
 
 
 def _read_standard_input() -> tuple[bytes, bytes]:
@@ -420,15 +423,6 @@ def _peek(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
         raise DataError(f"There is no file {origin}.") from None
     except OSError as error:
         raise DataError(f"{origin} cannot be read: {error.strerror}.") from None
-
-
-@contextmanager
-def _warnings_silenced() -> Iterator[None]:
-    """Context without warnings, such as of a region that has to be looked up: the user can do
-    nothing about them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @contextmanager
