@@ -181,6 +181,19 @@ def problems(draw: st.DrawFn, max_tasks: int = 4, max_classes: int = 3) -> Probl
     )
 
 
+@cache
+def any_problems(max_classes: int = 3) -> list[Problem]:
+    """The same ones for every case: to draw a problem takes longer than to fit most models."""
+    drawn = []
+
+    @given(problems(max_classes=max_classes))
+    def draw(problem: Problem) -> None:
+        drawn.append(problem)
+
+    draw()
+    return drawn
+
+
 # The cases.
 
 
@@ -567,8 +580,7 @@ def equals_brute_force(case: Case) -> None:
     if case.skips_zeros:
         pytest.skip("without its zero factors the product is no probability")
 
-    @given(problems())
-    def holds(problem: Problem) -> None:
+    for problem in any_problems():
         result = case.fit(problem)
         shares = np.exp(_log_prior(result))
         evidence, posterior = enumerate_truths(
@@ -584,8 +596,6 @@ def equals_brute_force(case: Case) -> None:
             found = result.stats.evidence.log_likelihood + unheard * math.log(shares.sum())
         assert_close(found, evidence, rtol=1e-10, atol=1e-10)
         assert_close(result.posterior, posterior, atol=1e-10)
-
-    holds()
 
 
 def _likelihood_of_features(case: Case, problem: Problem, result: Result) -> Any:
@@ -729,12 +739,9 @@ def simulated_crowd(coins: bool, even_classes: bool, n_classes: int = 3) -> Know
 
 
 def never_nan(case: Case) -> None:
-    @given(problems(max_classes=min(3, case.max_classes)))
-    def holds(problem: Problem) -> None:
+    for problem in any_problems(max_classes=min(3, case.max_classes)):
         with warnings.catch_warnings(action="error"):
             assert_sound(case.fit(problem))
-
-    holds()
 
 
 def assert_sound(result: Result) -> None:
