@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,7 +20,34 @@ settings.register_profile(
     max_examples=30,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("quorate")
+settings.register_profile("thorough", settings.get_profile("quorate"), max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quorate"))
+
+LONG = ("cluster", "processes_to_lose", "quick")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that workers end together; and side by side, so that one
+    worker has all the tests that share what takes long to start."""
+
+    def place(item: pytest.Item) -> int:
+        needs = getattr(item, "fixturenames", ())
+        return next((i for i, name in enumerate(LONG) if name in needs), len(LONG))
+
+    items.sort(key=place)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster of two processes, for every test that this process runs on one."""
+    pytest.importorskip("ray")
+    from quorate import Ray
+
+    engine = Ray(n_cpus=2)
+    try:
+        yield engine
+    finally:
+        engine.close()
 
 
 @pytest.fixture(scope="session")

@@ -224,10 +224,10 @@ def test_a_comparison_that_is_interrupted_stops() -> None:
 
     crowd = quorate.simulate(40, 4_000, 5, n_classes=4, seed=0)
     endless = DawidSkene(max_iter=10**9, tol=0.0)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(KeyboardInterrupt):
         quorate.compare(crowd.votes, {"endless": endless}, progress=interrupt, threads=1)
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
 
 
 def test_a_misspelt_option_is_refused() -> None:

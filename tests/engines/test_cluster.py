@@ -12,9 +12,14 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "cluster.py"
 
 
-@pytest.mark.xdist_group("ray")
-def test_whatever_is_lost_the_labels_are_those_of_threads(tmp_path: Path) -> None:
+@pytest.fixture
+def processes_to_lose() -> None:
+    """Processes of a cluster of its own, which take long to start."""
     pytest.importorskip("ray")
+
+
+@pytest.mark.usefixtures("processes_to_lose")
+def test_whatever_is_lost_the_labels_are_those_of_threads(tmp_path: Path) -> None:
     output = tmp_path / "cluster.json"
     command = [sys.executable, str(SCRIPT), "--rows", "1000000", "-o", str(output)]
     done = subprocess.run(command, capture_output=True, text=True)

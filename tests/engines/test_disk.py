@@ -187,23 +187,21 @@ def test_results_on_disk_are_used_again_alike(few: Path, method: str, tmp_path: 
     assert_used_again_alike(found, quorate.aggregate(few, method), tmp_path)
 
 
-@pytest.mark.xdist_group("ray")
 @pytest.mark.filterwarnings("ignore::Warning")
-def test_everything_holds_on_a_cluster(few: Path, tmp_path: Path) -> None:
-    pytest.importorskip("ray")
-    engine = quorate.Ray(n_cpus=2)
-    try:
-        expected = quorate.aggregate(few, "dawid-skene")
-        found = quorate.aggregate(few, "dawid-skene", engine=engine)
-        assert_same(found, expected)
-        assert_used_again_alike(found, expected, tmp_path)
-        for name, make in EVERYTHING.items():
-            root = tmp_path / name
-            root.mkdir()
-            given = make(root)
-            assert_same(quorate.aggregate(**given, engine=engine), quorate.aggregate(**given))
-    finally:
-        engine.close()
+def test_results_of_a_cluster_are_used_again_alike(
+    few: Path, cluster: quorate.Ray, tmp_path: Path
+) -> None:
+    expected = quorate.aggregate(few, "dawid-skene")
+    found = quorate.aggregate(few, "dawid-skene", engine=cluster)
+    assert_same(found, expected)
+    assert_used_again_alike(found, expected, tmp_path)
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_everything_holds_on_a_cluster(name: str, cluster: quorate.Ray, tmp_path: Path) -> None:
+    given = EVERYTHING[name](tmp_path)
+    assert_same(quorate.aggregate(**given, engine=cluster), quorate.aggregate(**given))
 
 
 def test_known_answers_and_orders_hold_on_disk(tmp_path: Path) -> None:

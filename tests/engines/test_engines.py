@@ -53,19 +53,11 @@ def test_disk_gives_the_bits_of_threads(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-def test_ray_gives_the_bits_of_threads(subtests: Any) -> None:
-    """One test, so that one cluster serves every model."""
-    pytest.importorskip("ray")
-    from quorate import Ray
-
-    cluster = Ray(n_cpus=2)
-    try:
-        for name, make in MADE.items():
-            with subtests.test(name), small_blocks(12):
-                model, labels = make()
-                assert_same(fit(model, labels), fit(model, labels, engine=cluster))
-    finally:
-        cluster.close()
+@pytest.mark.parametrize("name", MADE)
+def test_ray_gives_the_bits_of_threads(name: str, cluster: Any) -> None:
+    with small_blocks(12):
+        model, labels = MADE[name]()
+        assert_same(fit(model, labels), fit(model, labels, engine=cluster))
 
 
 def test_the_order_of_adding_is_that_of_any_parts() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.checks import assert_sound
 from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
@@ -118,6 +119,16 @@ def test_where_little_is_known_the_votes_stand(votes: list[tuple[str, str, str]]
     expected = {task: label for task, _, label in votes}
     assert dict(result.labels.select("task", "label").rows()) == expected
     assert result.converged
+
+
+def test_a_skill_that_tends_to_nothing_stays_finite() -> None:
+    """Two workers who agree as often as not: the smaller their skills, the longer the steps that
+    are tried, and each is cut many times."""
+    votes = [[(1, 0), (0, 0), (1, 1), (0, 1)], [(0, 1), (0, 1), (1, 0)], [(0, 1)], [(1, 1)]]
+    rows = np.array([(t, *vote) for t, said in enumerate(votes) for vote in said])
+    result = fit(RankOne(max_sweeps=20), Labels.from_codes(*rows.T))
+    assert_sound(result)
+    assert np.abs(result.params.skill).max() < 1e-9
 
 
 @pytest.fixture(scope="module")

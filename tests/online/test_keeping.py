@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import textwrap
@@ -23,7 +22,8 @@ from quorate.models import make
 from quorate.online import keeping
 
 # A process that has imported everything forks one after the other; each goes on with the votes
-# where the log ends, acknowledges what has returned through a pipe, and is killed.
+# where the log ends, acknowledges what has returned through a pipe, and is killed: some moments
+# after it began, or after so many votes, however slow the machine is.
 KILLING = """
 import os, random, signal, sys, time
 from pathlib import Path
@@ -51,10 +51,12 @@ for kill in range(kills):
         work(writing)
         os._exit(0)
     os.close(writing)
+    said, wanted = b"", 4 * chance.choice([0, chance.randrange(1, 40)])
+    while len(said) < wanted and (part := os.read(reading, wanted - len(said))):
+        said += part
     time.sleep(chance.uniform(0, 0.03))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    said = b""
     while part := os.read(reading, 2**16):
         said += part
     os.close(reading)
@@ -186,11 +188,11 @@ def test_a_killed_process_lets_go(tmp_path: Path) -> None:
     time.sleep(60)
     """
     command = [sys.executable, "-c", textwrap.dedent(waiting)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        finally:
+            process.kill()
     with Online.open(tmp_path) as online:
         assert online.n_votes == 1
 

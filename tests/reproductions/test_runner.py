@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -211,19 +212,33 @@ def test_a_process_that_is_killed_leaves_what_was_found(tmp_path: Path) -> None:
     assert {(tmp_path / f"{x}").read_text() for x in range(5)} == {"x"}, "no piece ran twice"
 
 
+@contextmanager
+def started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """A run under way, killed in the end with all the processes it has started."""
+    pipes: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_for_lines(n: int, kept: Path, process: subprocess.Popen[str]) -> None:
+    """Until so many pieces of work are kept, however slow the machine is."""
+    while not kept.exists() or kept.read_bytes().count(b"\n") < n:
+        assert process.poll() is None, "it ended before it could be stopped"
+        time.sleep(0.02)
+
+
 def test_a_whole_run_is_killed_and_goes_on(data: Path, tmp_path: Path) -> None:
     """Really killed, with SIGKILL, as soon as something has been found."""
     copied(data, "bird", tmp_path / "data")
     command = [sys.executable, "-m", "reproductions", "spectral", "--quick", "--processes", "1"]
     command += ["--data", str(tmp_path / "data"), "--out", str(tmp_path)]
     kept = tmp_path / journal.NAME
-    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL)
-    for _ in range(600):
-        if kept.exists() and kept.read_bytes().count(b"\n") >= 5:
-            break
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with started(command) as process:
+        wait_for_lines(5, kept, process)
     found = dict(Journal(tmp_path)._lines())
     assert len(found) >= 5 and not (tmp_path / "spectral").exists()
     with kept.open("ab") as file:
@@ -235,16 +250,10 @@ def test_a_whole_run_is_killed_and_goes_on(data: Path, tmp_path: Path) -> None:
 def test_an_interrupt_is_one_sentence(data: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "reproductions", "spectral", "--processes", "1"]
     command += ["--data", str(data), "--out", str(tmp_path)]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
-    kept = tmp_path / journal.NAME
-    for _ in range(600):
-        if kept.exists() and kept.stat().st_size:
-            break
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=30)[1]
+    with started(command) as process:
+        wait_for_lines(1, tmp_path / journal.NAME, process)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[1]
     assert process.returncode == 130
     assert "Interrupted with" in said and "Traceback" not in said
 
