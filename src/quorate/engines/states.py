@@ -1,11 +1,25 @@
-"""Local states of blocks in files."""
+"""Values of a fit in files: arrays and plain values, which can be read without running anything."""
 
 from __future__ import annotations
 
-import pickle
+import json
+import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from quorate.errors import DataError, UsageError
+from quorate.labels import Labels
+
+TREE = "tree"  # the array of the file that holds the JSON
+
+Arrays = list[NDArray[Any]]
 
 
 class StoredStates:
@@ -21,15 +35,109 @@ class StoredStates:
         return len(self._starts)
 
     def __getitem__(self, index: int) -> Any:
-        with self._file(index, self.sweeps).open("rb") as file:
-            return pickle.load(file)
+        path = self._file(index, self.sweeps)
+        try:
+            return read_value(path)
+        except DataError:
+            raise DataError(
+                f"{path} is damaged or gone: run again without resume (--resume)."
+            ) from None
 
     def __setitem__(self, index: int, state: Any) -> None:
-        place = self._file(index, self.sweeps + 1)
-        unfinished = place.with_suffix(".part")
-        with unfinished.open("wb") as file:
-            pickle.dump(state, file, protocol=5)
-        unfinished.replace(place)
+        write_value(self._file(index, self.sweeps + 1), state)
 
     def _file(self, index: int, sweeps: int) -> Path:
-        return self._place / f"{self._starts[index]:015d}-{sweeps % 2}.state"
+        return self._place / f"{self._starts[index]:015d}-{sweeps % 2}.npz"
+
+
+def write_value(path: Path, value: Any) -> None:
+    """Write a value to a file, whole or not at all: an archive of arrays, one of which is JSON."""
+    arrays: Arrays = []
+    tree = json.dumps(_tree(value, arrays)).encode()
+    named: Any = {str(number): array for number, array in enumerate(arrays)}
+    named[TREE] = np.frombuffer(tree, dtype=np.uint8)
+    unfinished = path.with_name(f"{path.stem}-{uuid4().hex}.part")  # of this process alone
+    with unfinished.open("wb") as file:
+        np.savez(file, **named)
+    unfinished.replace(path)
+
+
+def read_value(path: Path) -> Any:
+    """Read the value that `write_value` wrote. A file that holds anything else is refused."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            tree = json.loads(archive[TREE].tobytes())
+            return _value(tree, [archive[str(i)] for i in range(len(archive.files) - 1)])
+    except Exception:  # whatever a damaged or foreign file does
+        raise DataError(f"{path} is damaged, or not what Quorate writes.") from None
+
+
+def _tree(value: Any, arrays: Arrays) -> Any:
+    """The value as JSON, with the numbers of the arrays that are taken out of it."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufU":
+        arrays.append(np.asarray(value))
+        return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
+    if isinstance(value, csr_array):
+        of = [_tree(part, arrays) for part in (value.data, value.indices, value.indptr)]
+        return {"sparse": of, "shape": list(value.shape)}
+    if isinstance(value, Labels):
+        return {"labels": [_tree(getattr(value, f.name), arrays) for f in fields(Labels)]}
+    if isinstance(value, (tuple, list)):
+        kind = type(value)
+        name = "" if kind in (tuple, list) else f"{kind.__module__}:{kind.__qualname__}"
+        parts = [_tree(part, arrays) for part in value]
+        return {"list": parts} if kind is list else {"tuple": parts, "kind": name}
+    raise UsageError(
+        f"A model's state has a {type(value).__name__} in it, which no file can keep: arrays,"
+        " numbers, text and named tuples of them can be kept."
+    )
+
+
+def _value(tree: Any, arrays: Arrays) -> Any:
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree:
+        return arrays[tree["array"]]
+    if "scalar" in tree:
+        return arrays[tree["scalar"]][()]
+    if "sparse" in tree:
+        matrix = csr_array(tuple(_value(part, arrays) for part in tree["sparse"]), tree["shape"])
+        matrix.check_format(full_check=True)
+        return matrix
+    if "labels" in tree:
+        return _checked(Labels(*(_value(part, arrays) for part in tree["labels"])))
+    if "list" in tree:
+        return [_value(part, arrays) for part in tree["list"]]
+    parts = tuple(_value(part, arrays) for part in tree["tuple"])
+    return _of_kind(tree["kind"], parts) if tree["kind"] else parts
+
+
+def _of_kind(name: str, parts: tuple[Any, ...]) -> Any:
+    """A named tuple of a module that has been imported; none of its code is run."""
+    module, _, path = name.partition(":")
+    kind: Any = sys.modules[module]
+    for step in path.split("."):
+        kind = vars(kind)[step]
+    if not (isinstance(kind, type) and issubclass(kind, tuple)):
+        raise TypeError(name)
+    if len(vars(kind)["_fields"]) != len(parts):
+        raise ValueError(name)
+    return tuple.__new__(kind, parts)
+
+
+def _checked(labels: Labels) -> Labels:
+    """The labels, whose codes lead nowhere outside."""
+    worker, label, indptr = labels.worker, labels.label, labels.indptr
+    right = (
+        indptr[0] == 0
+        and bool(np.all(np.diff(indptr) >= 0))
+        and indptr[-1] == len(worker) == len(label)
+        and worker.min(initial=0) >= 0
+        and worker.max(initial=-1) < labels.n_workers
+        and label.max(initial=-1) < labels.n_classes
+    )
+    if not right:
+        raise ValueError("codes")
+    return labels

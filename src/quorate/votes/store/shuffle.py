@@ -26,6 +26,7 @@ from quorate.kernels import Codes
 from quorate.labels import LEAST_BLOCK, Labels
 from quorate.votes.factorise import codes_of
 from quorate.votes.naming import find, retyped
+from quorate.votes.store.seals import Seal
 
 ROWS_OF_A_PIECE = 40  # bits of a row's number, below those of its piece
 SAMPLES_OF_A_BLOCK = 4
@@ -52,13 +53,14 @@ class PieceCodes(NamedTuple):
 
 class GatheredPart(NamedTuple):
     """Summary of a gathered part: its tasks and votes, votes dropped as repeats, first rows of some
-    tasks at regular steps, and the type of the tasks' names."""
+    tasks at regular steps, the type of the tasks' names, and the codes of its labels."""
 
     tasks: int
     votes: int
     dropped: int
     samples: NDArray[np.uint64]
     task_type: str
+    labels: NDArray[np.intp]
 
 
 class Order(NamedTuple):
@@ -86,9 +88,9 @@ class Order(NamedTuple):
 
 
 class ArrangedBlocks(NamedTuple):
-    """Summary of arranged blocks: the first task of each, and the number of repeated answers."""
+    """Summary of arranged blocks: the seal of each, and the number of repeated answers."""
 
-    starts: list[int]
+    seals: list[Seal]
     repeats: int
 
 
@@ -178,7 +180,10 @@ class Shuffle:
         step = max(1, min(self.least_block // SAMPLES_OF_A_BLOCK, int(cost[-1]) // 8))
         at = np.unique(np.searchsorted(cost, np.arange(step, int(cost[-1]), step)))
         kind = str(retyped(tasks).dtype) if tasks.dtype == pl.String else "String"
-        return GatheredPart(len(tasks), len(worker), rows - len(worker), first[at], kind)
+        used = np.flatnonzero(np.bincount(label))
+        return GatheredPart(
+            len(tasks), len(worker), rows - len(worker), first[at], kind, labels=used
+        )
 
     def count(self, part: int, edges: NDArray[np.uint64]) -> tuple[NDArray[np.int64], ...]:
         """Number of tasks and of votes of a part before each edge."""
@@ -187,20 +192,27 @@ class Shuffle:
         return before.astype(np.int64), np.where(before > 0, end[before - 1], 0)
 
     def arrange(
-        self, parts: Sequence[int], order: Order, cuts: range, n_workers: int, n_classes: int
+        self,
+        parts: Sequence[int],
+        order: Order,
+        cuts: range,
+        n_workers: int,
+        used: NDArray[np.intp],
     ) -> ArrangedBlocks:
-        """Write the blocks between the boundaries."""
+        """Write the blocks between the boundaries; `used` are the codes of the labels that are
+        used, which get new ones."""
         last_cut = order.n_cuts - 1
         bounds = [min(cut * order.block_size, int(order.cost[-1])) for cut in cuts]
         low = max(0, int(np.searchsorted(order.cost, bounds[0])) - 1)
         high = max(low + 1, int(np.searchsorted(order.cost, bounds[-1])))
         names, said, worker, label = self._between(parts, order.edges[low], order.edges[high])
+        label = np.searchsorted(used, label).astype(np.min_scalar_type(len(used)))
         ends = np.concatenate([[0], said.cumsum()])
         cost = order.cost[low] + ends + np.arange(len(ends))
         at = np.searchsorted(cost, bounds)
         if cuts[-1] == last_cut:
             at[-1] = len(said)
-        starts, repeats = [], 0
+        seals, repeats = [], 0
         for start, stop in pairwise(at.tolist()):
             if start == stop:
                 continue
@@ -211,15 +223,15 @@ class Shuffle:
                 worker[votes],
                 label[votes].astype(np.int32),
                 n_workers,
-                n_classes,
+                len(used),
             )
             repeats += len(block.repeats())
             place = block_place(self.root, first)
             place.mkdir(parents=True, exist_ok=True)
             save(place, said=said[start:stop], worker=worker[votes], label=label[votes])
             write(names[start:stop].alias("task").to_frame(), place / "tasks.arrow")
-            starts.append(first)
-        return ArrangedBlocks(starts, repeats)
+            seals.append(Seal.of(place, first, stop - start, block.n_labels))
+        return ArrangedBlocks(seals, repeats)
 
     def _between(
         self, parts: Sequence[int], low: np.uint64, high: np.uint64
