@@ -215,7 +215,7 @@ class _Workspace:
 
     @property
     def checkpoint(self) -> Path:
-        return self._owned.path / "checkpoint.npz"
+        return self._owned.path / "checkpoint.state"
 
     def climb(self, fold: Fold, request: Request) -> tuple[LoopState, tuple[str, ...]]:
         """Run the loop, with its state kept on disk after each iteration."""

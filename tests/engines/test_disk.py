@@ -338,7 +338,7 @@ def test_what_was_killed_goes_on_where_it_was(votes: Path, tmp_path: Path) -> No
     notes = json.loads(subprocess.run(resumed, capture_output=True, check=True).stdout)
     assert any(note.startswith("The fit was resumed from iteration") for note in notes), notes
     assert pl.read_parquet(labels).equals(quorate.aggregate(votes, **options).labels)
-    assert not list(store.glob("**/checkpoint.npz"))
+    assert not list(store.glob("**/checkpoint.state"))
 
 
 def wait_for_iterations(n: int, store: Path, process: Any) -> None:
@@ -347,5 +347,5 @@ def wait_for_iterations(n: int, store: Path, process: Any) -> None:
     while len(seen) < n:
         assert process.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < until
-        seen |= {place.stat().st_mtime_ns for place in store.glob("unfinished-*/checkpoint.npz")}
+        seen |= {place.stat().st_mtime_ns for place in store.glob("unfinished-*/checkpoint.state")}
         time.sleep(0.002)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+import zlib
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -17,7 +19,8 @@ from scipy.sparse import csr_array
 from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
 
-TREE = "tree"  # the array of the file that holds the JSON
+MARK, ALIGNED = b"quorate1", 8  # how a file begins, and where its arrays may
+KINDS = "biufU"  # of numbers and text: nothing that points elsewhere
 
 Arrays = list[NDArray[Any]]
 
@@ -47,36 +50,67 @@ class StoredStates:
         write_value(self._file(index, self.sweeps + 1), state)
 
     def _file(self, index: int, sweeps: int) -> Path:
-        return self._place / f"{self._starts[index]:015d}-{sweeps % 2}.npz"
+        return self._place / f"{self._starts[index]:015d}-{sweeps % 2}.state"
 
 
 def write_value(path: Path, value: Any) -> None:
-    """Write a value to a file, whole or not at all: an archive of arrays, one of which is JSON."""
+    """Write a value to a file, whole or not at all: a mark, the length of a JSON, the JSON, the
+    arrays that it numbers, and a checksum."""
     arrays: Arrays = []
-    tree = json.dumps(_tree(value, arrays)).encode()
-    named: Any = {str(number): array for number, array in enumerate(arrays)}
-    named[TREE] = np.frombuffer(tree, dtype=np.uint8)
+    tree = _tree(value, arrays)
+    kinds = [[array.dtype.str, array.shape, "F" if array.flags.fnc else "C"] for array in arrays]
+    head = json.dumps([tree, kinds]).encode()
+    head += b" " * (-(len(head) + len(MARK) + 8) % ALIGNED)
+    parts = [MARK + len(head).to_bytes(8, "little") + head]
+    parts += [part for array in arrays for part in _bytes(array)]
+    total = 0
     unfinished = path.with_name(f"{path.stem}-{uuid4().hex}.part")  # of this process alone
     with unfinished.open("wb") as file:
-        np.savez(file, **named)
+        for part in parts:
+            file.write(part)
+            total = zlib.crc32(part, total)
+        file.write(total.to_bytes(4, "little"))
     unfinished.replace(path)
 
 
 def read_value(path: Path) -> Any:
     """Read the value that `write_value` wrote. A file that holds anything else is refused."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            tree = json.loads(archive[TREE].tobytes())
-            return _value(tree, [archive[str(i)] for i in range(len(archive.files) - 1)])
+        return _content(path)
     except Exception:  # whatever a damaged or foreign file does
         raise DataError(f"{path} is damaged, or not what Quorate writes.") from None
+
+
+def _content(path: Path) -> Any:
+    content = np.fromfile(path, dtype=np.uint8)
+    if zlib.crc32(content[:-4].data) != int.from_bytes(content[-4:].tobytes(), "little"):
+        raise ValueError("checksum")
+    start = len(MARK) + 8
+    mark, length = content[: len(MARK)].tobytes(), content[len(MARK) : start].tobytes()
+    at = start + int.from_bytes(length, "little")
+    tree, kinds = json.loads(content[start:at].tobytes())
+    arrays: Arrays = []
+    for name, shape, order in kinds:
+        dtype = np.dtype(name)
+        if mark != MARK or dtype.kind not in KINDS or any(side < 0 for side in shape):
+            raise ValueError("arrays")
+        end = at + dtype.itemsize * math.prod(shape)
+        arrays.append(content[at:end].view(dtype).reshape(shape, order=order))
+        at = end + -end % ALIGNED
+    return _value(tree, arrays)
+
+
+def _bytes(array: NDArray[Any]) -> tuple[Any, bytes]:
+    """The array's bytes, and zeros up to where the next one begins."""
+    flat = np.ascontiguousarray(array.T if array.flags.fnc else array).reshape(-1)
+    return flat.view(np.uint8), bytes(-array.nbytes % ALIGNED)
 
 
 def _tree(value: Any, arrays: Arrays) -> Any:
     """The value as JSON, with the numbers of the arrays that are taken out of it."""
     if value is None or type(value) in (bool, int, float, str):
         return value
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufU":
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in KINDS:
         arrays.append(np.asarray(value))
         return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
     if isinstance(value, csr_array):

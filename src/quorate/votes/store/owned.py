@@ -23,7 +23,7 @@ OWN_DIRECTORY = re.compile(
 )
 OWN_FILE = re.compile(
     r"(votes\.json|checkpoint|\d{15}(-\d)?|\d{5}-[0-9a-f]{32}-\d{6}|said|worker|label|first|end"
-    r"|tasks|workers|labels)(-[0-9a-f]{32}\.part)?(\.npy|\.npz|\.arrow)?(\.part)?"
+    r"|tasks|workers|labels)(-[0-9a-f]{32}\.part)?(\.npy|\.npz|\.arrow|\.state)?(\.part)?"
 )
 
 
