@@ -28,7 +28,7 @@ def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(votes: Path, *arguments: object) -> list[str]:
     program = [sys.executable, "-m", "quorate", "aggregate", str(votes), "-m", "glad"]
-    return [*program, "--option", "tol=0", *map(str, arguments)]
+    return [*program, "--tol", "0", *map(str, arguments)]
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
@@ -73,7 +73,7 @@ def test_a_full_disk_is_one_sentence(votes: Path, size: int, where: str, tmp_pat
     temporary.mkdir()
     options = (where, store if where == "--store" else "disk", "-o", tmp_path / "labels.parquet")
     found = subprocess.run(
-        command(votes, "--option", "max_iter=3", *options),
+        command(votes, "--max-iter", "3", *options),
         env={**os.environ, "TMPDIR": str(temporary)},
         preexec_fn=limited(size),
         capture_output=True,

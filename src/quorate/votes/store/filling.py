@@ -205,13 +205,13 @@ def _lock_on(root: Path) -> Lock:
 
 def _require_own(root: Path) -> None:
     """Refuse a directory whose mark is a file of somebody else."""
-    if (root / MARK).read_bytes() not in (MARKED, b""):
+    if not MARKED.startswith((root / MARK).read_bytes()):  # which may have been cut short
         raise _not_empty(root)
 
 
 def _mark(root: Path) -> None:
     """Mark an empty directory as a store."""
-    if not (root / MARK).stat().st_size:
+    if (root / MARK).read_bytes() != MARKED:
         if len(list(root.iterdir())) > 1:
             raise _not_empty(root)
         with writing(root):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from quorate.errors import DataError
 
 CHUNK = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Seal(NamedTuple):
@@ -118,16 +120,14 @@ def writing(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in FULL:
+        told = re.search(r"os error (\d+)", str(error))  # by polars
+        number = int(told[1]) if told else error.errno
+        if number in FULL:
             why = "the disk is full"
-        elif isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        elif number in FORBIDDEN:
             why = "it may not be written to"
         else:
             raise
         raise DataError(
             f"{place} cannot hold the votes ({why}): name another place with store (--store)."
         ) from None
-    except pl.exceptions.ComputeError as error:
-        if "No space left" not in str(error):
-            raise
-        raise DataError(f"{place} cannot hold the votes (the disk is full).") from None
