@@ -132,7 +132,10 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
         raise UsageError(f"{type(model).__name__} takes all votes alike: they can have no weight.")
     if isinstance(blocks, MemoryBlocks):
         model = model.with_votes(blocks.labels)
-    _require_room(model, blocks, request.engine)
+    storage, shape = request.engine.storage, blocks.shape
+    if storage is not None:
+        threads = request.engine.n_threads
+        require_room(model, storage.memory, threads, shape.n_workers, shape.n_classes)
     began = time.perf_counter()
     if isinstance(blocks, StoredBlocks):
         with writing(blocks.run.parent), _Workspace(model, blocks) as place:
@@ -184,18 +187,16 @@ def _progress_listener(progress: Progress | None, n_labels: int) -> Listener | N
     return listener
 
 
-def _require_room(model: AnyModel, blocks: Blocks, engine: Engine) -> None:
+def require_room(
+    model: AnyModel, memory: float, n_threads: int, n_workers: int, n_classes: int
+) -> None:
     """Refuse, before the work, a fit that does not fit in the memory limit."""
-    storage = engine.storage
-    if storage is None:
-        return
-    shape = blocks.shape
-    table = shape.n_workers * shape.n_classes**2 * 8
-    block = BLOCK_SIZE * (BLOCK_BYTES + shape.n_classes * 8 * 3 / 2)
+    table = n_workers * n_classes**2 * 8
+    block = BLOCK_SIZE * (BLOCK_BYTES + n_classes * 8 * 3 / 2)
     require_memory(
-        storage.memory,
-        model.n_models * TABLES * table + (engine.n_threads + 1) * block,
-        f"{shape.n_workers:,} workers and {shape.n_classes} classes",
+        memory,
+        model.n_models * TABLES * table + (n_threads + 1) * block,
+        f"At least {n_workers:,} workers and {n_classes} classes",
     )
 
 

@@ -69,13 +69,15 @@ class Progress(Protocol):
 @dataclass(frozen=True)
 class Storage:
     """Where votes larger than memory are spilled to, and how: `each` maps a function over items,
-    here or elsewhere, in one of `n_processes` with this `memory` limit each."""
+    here or elsewhere, in one of `n_processes` with this `memory` limit each; `fits` refuses more
+    workers and classes than the model has room for."""
 
     memory: float
     store: str | Path | None = None
     each: MapFunction = map
     n_processes: int = 1
     progress: Progress | None = None
+    fits: Callable[[int, int], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ def _not_empty(root: Path) -> UsageError:
 def _fill_anew(root: Path, source: Source, storage: Storage) -> Store:
     """Fill a store after what an interrupted filling has left is removed; if this one is
     interrupted, nothing of it stays."""
-    sizes = Sizes.within(storage.memory, BLOCK_SIZE)
+    sizes = Sizes.within(storage.memory, BLOCK_SIZE, storage.fits)
     n_pieces = 1 if storage.n_processes == 1 else 4 * storage.n_processes
     _clear_parts(root)
     try:
@@ -285,10 +287,11 @@ class _Filling:
         rows, row_bytes = _guess_rows(batches)
         require_disk(self.root, rows * (row_bytes + DISK_ROW))
         n_parts = min(MOST_PARTS, 1 + int(1.3 * rows / self.sizes.part_rows))
-        shuffle = Shuffle(self.root, n_parts, self.size or LEAST_BLOCK)
+        shuffle = Shuffle(self.root, n_parts, self.size or LEAST_BLOCK, self.sizes.limits)
         scattered = self._scatter(shuffle, batches, rows)
         workers, worker_codes = merged([s.workers for s in scattered])
         labels, label_codes = merged([s.labels for s in scattered])
+        self.sizes.limits.require_room(len(workers), len(labels))
         if not len(workers) or labels.null_count() == len(labels):
             raise DataError(f"{batches.origin} has no row with a task, a worker and a label.")
         marks = [s.mark for s in scattered]

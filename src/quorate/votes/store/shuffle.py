@@ -27,6 +27,7 @@ from quorate.labels import LEAST_BLOCK, Labels
 from quorate.votes.factorise import codes_of
 from quorate.votes.naming import find, retyped
 from quorate.votes.store.seals import Seal
+from quorate.votes.store.sizes import Limits
 
 ROWS_OF_A_PIECE = 40  # bits of a row's number, below those of its piece
 SAMPLES_OF_A_BLOCK = 4
@@ -101,6 +102,7 @@ class Shuffle:
     root: Path
     n_parts: int
     least_block: int = LEAST_BLOCK
+    limits: Limits = Limits()
 
     def scatter(
         self,
@@ -115,6 +117,7 @@ class Shuffle:
         mark = f"{number:05d}-{uuid4().hex}"
         workers, labels = _Names(), _Names()
         rows = lacking = kept = 0
+        of_part = np.zeros(self.n_parts, dtype=np.int64)
         for batch, (read, lost, complete) in enumerate(frames):
             rows += read
             lacking += lost
@@ -126,12 +129,15 @@ class Shuffle:
                 label=labels.codes(complete["label"]),
                 row=pl.int_range(first, first + len(complete), dtype=pl.UInt64, eager=True),
             )
-            self._put(coded, f"{mark}-{batch:06d}")
+            self.limits.require_room(len(workers.names), len(labels.names))
+            of_part += self._put(coded, f"{mark}-{batch:06d}")
+            self.limits.require_light(coded["task"], of_part)
             if progress:
                 progress(rows)
         return ScatteredPiece(mark, rows, lacking, workers.names, labels.names)
 
-    def _put(self, coded: pl.DataFrame, name: str) -> None:
+    def _put(self, coded: pl.DataFrame, name: str) -> NDArray[np.int64]:
+        """Write rows to their parts, and return the number of rows for each."""
         part = (coded["task"].hash(0) % self.n_parts).to_numpy().astype(np.uint16)
         order = np.argsort(part, kind="stable")
         counts = np.bincount(part, minlength=self.n_parts)
@@ -141,6 +147,7 @@ class Shuffle:
                 place = self.scattered(i)
                 place.mkdir(parents=True, exist_ok=True)
                 write(coded[end - count : end], place / f"{name}.arrow")
+        return counts
 
     def scattered(self, part: int) -> Path:
         return self.root / "scattered" / f"{part:05d}"
