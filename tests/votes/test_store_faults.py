@@ -261,7 +261,7 @@ def stop_at(iteration: int) -> Callable[..., None]:
     return progress
 
 
-METHODS = ["dawid-skene", "glad", "kos", "auto", "mace", "ebcc"]
+METHODS = [m.name for m in quorate.methods()]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -269,9 +269,13 @@ def test_the_same_bits_after_an_interruption_at_any_moment(
     votes: Path, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "store"
-    given: dict[str, Any] = {"method": method, "max_iter": 6, "tol": 0.0, "store": store}
-    expected = labels_of(quorate.aggregate(votes, **given))
-    for iteration in (2, 4):
+    few: dict[str, Any] = {"max_iter": 6, "tol": 0.0}
+    options = next(m for m in quorate.methods() if m.name == method).options
+    few = {name: value for name, value in few.items() if name in options}
+    given: dict[str, Any] = {"method": method, **few, "store": store}
+    whole = quorate.aggregate(votes, **given)
+    expected = labels_of(whole)
+    for iteration in range(2, whole.iterations, 2):
         with pytest.raises(StopError):
             quorate.aggregate(votes, **given, progress=stop_at(iteration))
         again = quorate.aggregate(votes, **given, resume=True)
@@ -286,7 +290,7 @@ def test_the_same_bits_after_an_interruption_at_any_moment(
         with pytest.raises(StopError):
             quorate.aggregate(votes, **given)
     again = quorate.aggregate(votes, **given, resume=True)
-    assert any("was resumed" in note for note in again.notes)
+    assert any("was resumed" in note for note in again.notes) or whole.iterations == 1
     assert labels_of(again).equals(expected)
     assert not list(store.glob("unfinished-*"))
 
