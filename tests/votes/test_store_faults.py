@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import pickle
 import subprocess
@@ -23,6 +24,7 @@ from quorate.errors import DataError, QuorateError, UsageError
 from quorate.simulation import simulate
 from quorate.votes.store import owned
 from quorate.votes.store.owned import OwnedDirectory
+from quorate.votes.store.seals import writing
 
 
 @pytest.fixture
@@ -410,3 +412,16 @@ def test_other_votes_into_a_store_that_is_being_filled_are_refused(tmp_path: Pat
         thread.join()
     assert True in outcomes
     assert any("holds other votes" in str(outcome) for outcome in outcomes)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError("No space left on device (os error 28)"),  # as polars says it
+        OSError("120000 requested and 99824 written"),  # and NumPy
+    ],
+)
+def test_a_full_disk_is_known_by_whatever_says_so(error: OSError, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the disk is full"), writing(tmp_path):
+        raise error

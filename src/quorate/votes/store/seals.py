@@ -122,7 +122,7 @@ def writing(place: Path) -> Iterator[None]:
     except OSError as error:
         told = re.search(r"os error (\d+)", str(error))  # by polars
         number = int(told[1]) if told else error.errno
-        if number in FULL:
+        if number in FULL or re.search(r"requested and \d+ written", str(error)):  # by NumPy
             why = "the disk is full"
         elif number in FORBIDDEN:
             why = "it may not be written to"
