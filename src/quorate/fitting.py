@@ -210,8 +210,9 @@ class _Workspace:
         bound = (__version__, FORMAT, model, blocks.identity)
         self.key = hashlib.sha256(pickle.dumps(bound)).hexdigest()
         name = f"unfinished-{self.key[:16]}"
-        shared = OwnedDirectory.claim(blocks.run.parent / name)
-        self._owned = shared or OwnedDirectory.new(blocks.run, "run")
+        resumable = OwnedDirectory.claim(blocks.run.parent / name)
+        self._is_alone = resumable is not None
+        self._owned = resumable or OwnedDirectory.new(blocks.run, "run")
         self.states = self._owned.path / "states"
 
     @property
@@ -228,6 +229,8 @@ class _Workspace:
         phases = self.model.phases(shape)
         listener = _progress_listener(request.progress, self.blocks.n_labels)
         notes: tuple[str, ...] = ()
+        if request.resume and not self._is_alone:
+            notes = ("Another run is at the same fit, so this one began anew.",)
         if request.resume and self.checkpoint.exists():
             sweeps, state = self._kept()
             if state is not None:

@@ -344,6 +344,17 @@ def test_a_checkpoint_is_not_taken_for_other_known_answers(votes: Path, tmp_path
 # Two at once
 
 
+def test_a_fit_that_another_run_is_at_is_not_resumed(votes: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    expected = labels_of(quorate.aggregate(votes, "glad", store=store))
+    other = OwnedDirectory.claim(interrupted(votes, store=store).parent)
+    assert other is not None
+    again = quorate.aggregate(votes, "glad", store=store, resume=True)
+    assert "Another run is at the same fit, so this one began anew." in again.notes
+    assert labels_of(again).equals(expected)
+    assert (other.path / "checkpoint.state").exists()
+
+
 PAIR = """
 import sys, quorate
 from quorate.errors import QuorateError

@@ -206,8 +206,7 @@ class Shuffle:
         n_workers: int,
         used: NDArray[np.intp],
     ) -> ArrangedBlocks:
-        """Write the blocks between the boundaries; `used` are the codes of the labels that are
-        used, which get new ones."""
+        """Write the blocks between the boundaries, with new codes for the labels in `used`."""
         last_cut = order.n_cuts - 1
         bounds = [min(cut * order.block_size, int(order.cost[-1])) for cut in cuts]
         low = max(0, int(np.searchsorted(order.cost, bounds[0])) - 1)
