@@ -16,6 +16,7 @@ import pytest
 
 import quorate
 from quorate.engines import disk
+from quorate.errors import DataError
 from quorate.simulation import simulate
 
 
@@ -95,3 +96,29 @@ def test_a_full_disk_is_one_sentence(votes: Path, size: int, where: str, tmp_pat
 def test_memory_that_only_caches_files_is_available() -> None:
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert disk.available_memory() > 0.9 * free
+
+
+@pytest.mark.xdist_group("ray")
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_damage_and_repeats_on_a_cluster(tmp_path: Path) -> None:
+    """A damaged block is one sentence from there too, and repeats are the same."""
+    pytest.importorskip("ray")
+    path, store = tmp_path / "votes.csv", tmp_path / "store"
+    rows = simulate(15, 200, 4, n_classes=2, seed=3).votes
+    again = rows.head(50).with_columns(label=pl.lit("only-in-repeats"))
+    pl.concat([rows, again]).write_csv(path)
+    engine = quorate.Ray(n_cpus=2, store=store)
+    try:
+        found = quorate.aggregate(path, "glad", repeats="first", engine=engine)
+        expected = quorate.aggregate(path, "glad", repeats="first")
+        assert found.classes == expected.classes
+        assert found.labels.collect().equals(expected.labels)
+        block = next(store.glob("blocks/*/worker.npy"))
+        content = bytearray(block.read_bytes())
+        content[-3] ^= 4
+        block.write_bytes(content)
+        with pytest.raises(DataError, match="is damaged") as refused:
+            quorate.aggregate(path, "glad", repeats="first", engine=engine)
+        assert str(block) in str(refused.value)
+    finally:
+        engine.close()
