@@ -22,7 +22,6 @@ from tests.votes.test_sources import Ranges
 import quorate
 from quorate.errors import DataError, QuorateError, UsageError
 from quorate.simulation import simulate
-from quorate.votes.store import owned
 from quorate.votes.store.owned import OwnedDirectory
 from quorate.votes.store.seals import writing
 
@@ -160,7 +159,7 @@ def test_what_killed_runs_left_is_removed_and_what_lives_is_not(
 ) -> None:
     store, temporary = tmp_path / "store", tmp_path / "temporary"
     temporary.mkdir()
-    monkeypatch.setattr(owned.tempfile, "gettempdir", lambda: str(temporary))
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     alive = quorate.aggregate(votes, "majority", store=store)
     script = (
         "import os, sys; from pathlib import Path;"
