@@ -72,7 +72,7 @@ def wait_for_iterations(n: int, store: Path, process: subprocess.Popen[str]) -> 
     began = time.time_ns()
 
     def enough() -> bool:
-        for checkpoint in store.glob("unfinished-*/checkpoint.pickle"):
+        for checkpoint in store.glob("unfinished-*/checkpoint.state"):
             try:
                 kept = checkpoint.stat().st_mtime_ns
             except FileNotFoundError:

@@ -14,7 +14,7 @@ from quorate.engines import Scale, engine_for
 from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError, require_probability
-from quorate.fitting import Fit, Request, run
+from quorate.fitting import Fit, Request, require_room, run
 from quorate.heldout import with_feature_weight
 from quorate.kernels import Floats
 from quorate.labels import Labels
@@ -36,7 +36,7 @@ from quorate.votes import (
 )
 from quorate.votes import worker_kinds as kinds_of
 from quorate.votes.several import known_answers, never_chosen, questions, read_answer_sets
-from quorate.votes.store import Progress
+from quorate.votes.store import Progress, Storage
 
 Method = str | AnyModel | Callable[[Labels], Floats]
 
@@ -132,7 +132,11 @@ def aggregate(
         request = Request(engine, progress, bool(how.get("resume")), min_confidence)
         plan = Plan(model, request, ordered, _discounts(how, model), how.get("worker_kinds"))
         read = read_votes(
-            votes, storage=engine.storage, separator=separator, unlabelled=several, **reading
+            votes,
+            storage=_storage(engine, model, several),
+            separator=separator,
+            unlabelled=several,
+            **reading,
         )
         if model.in_memory_only and engine.storage is not None:
             raise UsageError(
@@ -297,6 +301,15 @@ def _require_able(model: AnyModel, features: bool, how: AggregateOptions) -> Non
     if features and not model.learns_from_features:
         able = ", ".join(m for m in METHODS if METHODS[m].model.learns_from_features)
         raise UsageError(f"{name} does not learn from features: {able} does.")
+
+
+def _storage(engine: Engine, model: AnyModel, several: bool) -> Storage | None:
+    """The engine's storage, which refuses too many workers and classes while they are counted;
+    options of several right answers are two classes each."""
+    storage = engine.storage
+    if storage is None or several:
+        return storage
+    return replace(storage, fits=partial(require_room, model, storage.memory, engine.n_threads))
 
 
 def _refuse_unknown(how: AggregateOptions, method: Method) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import shutil
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from uuid import uuid4
 
 import numpy as np
 
-from quorate import buffers, kernels
+from quorate import __version__, buffers, kernels
 from quorate.answers import Answers, AnswersInFiles, KeepInFiles, KeepInMemory, Overview, Part
 from quorate.engines.engine import Engine, Fold
+from quorate.engines.states import read_value, write_value
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.kernels import Codes, Floats, Rows
@@ -25,8 +26,11 @@ from quorate.labels import BLOCK_SIZE, Labels
 from quorate.model import AnyModel, AnyPhase, Step, by_worker
 from quorate.votes.blocks import Blocks, MemoryBlocks
 from quorate.votes.store import Progress, StoredBlocks
+from quorate.votes.store.owned import OwnedDirectory
+from quorate.votes.store.seals import writing
 from quorate.votes.store.sizes import require_memory
 
+FORMAT = 1  # of checkpoints
 TABLES = 6  # copies of the workers' table at a time: parameters, sums and intermediates
 BLOCK_BYTES = 60  # of memory for each task or label of a block that is swept
 
@@ -128,21 +132,25 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
         raise UsageError(f"{type(model).__name__} takes all votes alike: they can have no weight.")
     if isinstance(blocks, MemoryBlocks):
         model = model.with_votes(blocks.labels)
-    _require_room(model, blocks, request.engine)
+    storage, shape = request.engine.storage, blocks.shape
+    if storage is not None:
+        threads = request.engine.n_threads
+        require_room(model, storage.memory, threads, shape.n_workers, shape.n_classes)
     began = time.perf_counter()
     if isinstance(blocks, StoredBlocks):
-        place = _Workspace(model, blocks)
-        fold = request.engine.over(blocks, place.states)
-        state, notes = place.climb(fold, request)
+        with writing(blocks.run.parent), _Workspace(model, blocks) as place:
+            fold = request.engine.over(blocks, place.states)
+            state, notes = place.climb(fold, request)
+            tally, tasks = conclude(model, fold, blocks, state.params, request)
+            place.clear()
     else:
-        fold = request.engine.over(blocks)
-        fold.begin(model.begin)
-        listener = _progress_listener(request.progress, blocks.n_labels)
-        start = LoopState(model.start(blocks.shape))
-        state, notes = climb(model.phases(blocks.shape), fold, start, listener), ()
-    tally, tasks = conclude(model, fold, blocks, state.params, request)
-    if isinstance(blocks, StoredBlocks):
-        place.clear()
+        with writing(Path(tempfile.gettempdir())):
+            fold = request.engine.over(blocks)
+            fold.begin(model.begin)
+            listener = _progress_listener(request.progress, blocks.n_labels)
+            start = LoopState(model.start(blocks.shape))
+            state, notes = climb(model.phases(blocks.shape), fold, start, listener), ()
+            tally, tasks = conclude(model, fold, blocks, state.params, request)
     return Fit(
         model=model,
         params=state.params,
@@ -179,58 +187,78 @@ def _progress_listener(progress: Progress | None, n_labels: int) -> Listener | N
     return listener
 
 
-def _require_room(model: AnyModel, blocks: Blocks, engine: Engine) -> None:
+def require_room(
+    model: AnyModel, memory: float, n_threads: int, n_workers: int, n_classes: int
+) -> None:
     """Refuse, before the work, a fit that does not fit in the memory limit."""
-    storage = engine.storage
-    if storage is None:
-        return
-    shape = blocks.shape
-    table = shape.n_workers * shape.n_classes**2 * 8
-    block = BLOCK_SIZE * (BLOCK_BYTES + shape.n_classes * 8 * 3 / 2)
+    table = n_workers * n_classes**2 * 8
+    block = BLOCK_SIZE * (BLOCK_BYTES + n_classes * 8 * 3 / 2)
     require_memory(
-        storage.memory,
-        model.n_models * TABLES * table + (engine.n_threads + 1) * block,
-        f"{shape.n_workers:,} workers and {shape.n_classes} classes",
+        memory,
+        model.n_models * TABLES * table + (n_threads + 1) * block,
+        f"At least {n_workers:,} workers and {n_classes} classes",
     )
 
 
 class _Workspace:
     """Directory in which a fit to stored blocks keeps its local states and the state of the loop,
-    so that the same fit can be resumed after an interruption."""
+    so that the same fit can be resumed after an interruption. While another run is at the same fit,
+    a directory of this run alone."""
 
     def __init__(self, model: AnyModel, blocks: StoredBlocks) -> None:
         self.model, self.blocks = model, blocks
-        self.key = hashlib.sha256(pickle.dumps((model, blocks.identity))).hexdigest()
-        self.root = blocks.run.parent / f"unfinished-{self.key[:16]}"
-        self.states = self.root / "states"
+        bound = (__version__, FORMAT, model, blocks.identity)
+        self.key = hashlib.sha256(pickle.dumps(bound)).hexdigest()
+        name = f"unfinished-{self.key[:16]}"
+        resumable = OwnedDirectory.claim(blocks.run.parent / name)
+        self._is_alone = resumable is not None
+        self._owned = resumable or OwnedDirectory.new(blocks.run, "run")
+        self.states = self._owned.path / "states"
 
     @property
     def checkpoint(self) -> Path:
-        return self.root / "checkpoint.pickle"
+        return self._owned.path / "checkpoint.state"
 
     def climb(self, fold: Fold, request: Request) -> tuple[LoopState, tuple[str, ...]]:
         """Run the loop, with its state kept on disk after each iteration."""
 
         def keep(state: LoopState) -> None:
-            unfinished = self.checkpoint.with_suffix(".part")
-            unfinished.write_bytes(pickle.dumps((self.key, state, fold.sweeps)))
-            unfinished.replace(self.checkpoint)
+            write_value(self.checkpoint, (self.key, fold.sweeps, state))
 
-        self.root.mkdir(exist_ok=True)
         shape = self.blocks.shape
         phases = self.model.phases(shape)
         listener = _progress_listener(request.progress, self.blocks.n_labels)
+        notes: tuple[str, ...] = ()
+        if request.resume and not self._is_alone:
+            notes = ("Another run is at the same fit, so this one began anew.",)
         if request.resume and self.checkpoint.exists():
-            known, state, sweeps = pickle.loads(self.checkpoint.read_bytes())
-            if known == self.key:
+            sweeps, state = self._kept()
+            if state is not None:
                 fold.resume_after(sweeps)
                 note = f"The fit was resumed from iteration {len(state.steps)}."
                 return climb(phases, fold, state, listener, keep), (note,)
+            notes = ("The checkpoint is damaged, so the fit began anew.",)
         fold.begin(self.model.begin)
-        return climb(phases, fold, LoopState(self.model.start(shape)), listener, keep), ()
+        start = LoopState(self.model.start(shape))
+        return climb(phases, fold, start, listener, keep), notes
+
+    def _kept(self) -> tuple[int, LoopState | None]:
+        """The number of sweeps and the state of the loop at the checkpoint, if it is whole."""
+        try:
+            key, sweeps, state = read_value(self.checkpoint)
+        except (DataError, TypeError, ValueError):
+            return 0, None
+        same = key == self.key and isinstance(sweeps, int) and isinstance(state, LoopState)
+        return (sweeps, state) if same else (0, None)
 
     def clear(self) -> None:
-        shutil.rmtree(self.root, ignore_errors=True)
+        self._owned.remove()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._owned.release()
 
 
 @buffers.reuse()
@@ -305,6 +333,6 @@ def conclude(
         return tally, memory.answers()
     place = fold.blocks.run / f"answers-{uuid4().hex}"
     place.mkdir(parents=True, exist_ok=True)
-    tally = fold.sweep(Conclude(model, KeepInFiles(place), least), params)
+    tally = fold.sweep(Conclude(model, KeepInFiles(place), least), params, keep=False)
     files = AnswersInFiles(place, fold.blocks.starts)
     return tally, files.in_memory() if isinstance(blocks, MemoryBlocks) else files

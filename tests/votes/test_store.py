@@ -146,7 +146,7 @@ def test_files_with_types_that_differ_are_one_table(tmp_path: Path) -> None:
 def test_a_store_that_is_not_whole_is_none(tmp_path: Path) -> None:
     assert Store.open(tmp_path) is None
     (tmp_path / "votes.json").write_text("{")
-    with pytest.raises(DataError, match="cannot be read: remove it"):
+    with pytest.raises(DataError, match="is damaged"):
         Store.open(tmp_path)
     (tmp_path / "votes.json").write_text('{"format": 99}')
     with pytest.raises(DataError, match="another version"):
@@ -168,3 +168,31 @@ def test_too_little_room_is_said_before_anything_is_written(
     with pytest.raises(DataError, match="of disk are needed beside the votes"):
         fill(root, source_of(path), TINY)
     assert not list(root.iterdir())
+
+
+def test_a_task_with_more_votes_than_fit_in_memory_is_refused_while_votes_are_read(
+    tmp_path: Path,
+) -> None:
+    """And not one of many in a part that is larger than was guessed."""
+    limits = sizes.Limits(sizes.BASE + 100 * sizes.PART_ROW)
+    heavy = pl.concat([random_votes(0, 90), random_votes(0, 400, tasks=1)])
+    many = random_votes(0, 1_000, tasks=900).filter(pl.col("task") != "t7")
+    for frame, part_rows in ((heavy, 60), (many, 1_000_000)):
+        root = tmp_path / str(part_rows)
+        root.mkdir()
+        path = write(frame, tmp_path / "votes.parquet")
+        limited = Sizes(40, part_rows, 2, limits)
+        if frame is many:
+            assert fill(root, source_of(path), limited, size=50).manifest.n_votes > 700
+            continue
+        with pytest.raises(DataError, match=r"The votes of task 't\d', at least about 1\d\d, need"):
+            fill(root, source_of(path), limited, size=50)
+        assert not (root / "gathered").exists()
+
+
+def test_more_workers_than_fit_in_memory_are_refused_while_votes_are_read(tmp_path: Path) -> None:
+    limits = sizes.Limits(sizes.BASE + 2 * 5 * sizes.WORKER)
+    path = write(random_votes(0), tmp_path / "votes.csv")
+    with pytest.raises(DataError, match="workers need about 260 MB of memory"):
+        fill(tmp_path, source_of(path), Sizes(40, 60, 2, limits))
+    assert not (tmp_path / "gathered").exists()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import re
+import signal
 import sys
+import threading
 from typing import Any
 
 import click
@@ -14,7 +16,7 @@ from quorate.arguments import nearest
 from quorate.errors import QuorateError, UsageError
 
 DEFAULT = "aggregate"
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 NOBODY_READS = 141  # what a shell reports of a program that a closed pipe has ended
 COMPLETING = "_QUORATE_COMPLETE"  # set by the shell that wants to know what may follow
 LIKE_A_FILE = re.compile(r"[./\\*?]|://")
@@ -37,6 +39,8 @@ class Commands(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show every letter
                 stream.reconfigure(errors="backslashreplace")
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # tidies up first
         sys.exit(self._run(args, **extra))
 
     def _run(self, args: Any, **extra: Any) -> int:

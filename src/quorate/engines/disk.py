@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import weakref
 from pathlib import Path
 
@@ -12,12 +10,14 @@ from quorate.engines.engine import Fold
 from quorate.engines.threads import StreamFold, Threads
 from quorate.votes.blocks import Blocks
 from quorate.votes.store import Progress, Storage, StoredBlocks, in_bytes, spill
+from quorate.votes.store.owned import temporary_directory
 
 
 class Disk(Threads):
-    """Threads over blocks in files, within a `memory` limit (such as ``"2GB"``; half of the free
-    memory by default). Votes of files are spilled to the directory `store`, where they stay for
-    the next run, or to a temporary one; blocks in memory are spilled to a temporary one."""
+    """Threads over blocks in files, within a `memory` limit (such as ``"2GB"``; half of the
+    available memory by default). Votes of files are spilled to the directory `store`, where they
+    stay for the next run, or to a temporary one; blocks in memory are spilled to a temporary
+    one."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Disk(Threads):
         progress: Progress | None = None,
     ) -> None:
         super().__init__(n_threads)
-        self.memory = free_memory() / 2 if memory is None else in_bytes(memory)
+        self.memory = available_memory() / 2 if memory is None else in_bytes(memory)
         self._store, self._progress = store, progress
 
     @property
@@ -43,11 +43,15 @@ class Disk(Threads):
 
 def temporary(owner: object) -> Path:
     """Temporary directory that is removed with its owner."""
-    root = Path(tempfile.mkdtemp(prefix="quorate-"))
-    weakref.finalize(owner, shutil.rmtree, root, ignore_errors=True)
-    return root
+    place = temporary_directory()
+    weakref.finalize(owner, place.remove)
+    return place.path
 
 
-def free_memory() -> float:
-    """Bytes of free memory."""
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+def available_memory() -> float:
+    """Bytes of memory that are free, or can be freed at once because they only cache files."""
+    try:
+        about = Path("/proc/meminfo").read_text()
+        return int(about.split("MemAvailable:")[1].split()[0]) * 1024.0
+    except (OSError, IndexError):
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

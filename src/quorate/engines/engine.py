@@ -30,8 +30,9 @@ class Fold(Protocol):
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         """Give each block its first state."""
 
-    def sweep(self, sweep: Sweep, params: Any) -> Any:
-        """Replace each block's state, and return the sum of the statistics."""
+    def sweep(self, sweep: Sweep, params: Any, *, keep: bool = True) -> Any:
+        """Replace each block's state, unless `keep` is false, and return the sum of the
+        statistics."""
 
 
 class Engine(Protocol):

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from quorate.engines.disk import free_memory, temporary
+from quorate.engines.disk import available_memory, temporary
 from quorate.engines.engine import Fold, Sweep
 from quorate.engines.states import StoredStates
 from quorate.engines.threads import cores
@@ -57,7 +57,7 @@ class Part:
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         self._keep_states(0, [begin(block) for block in self.blocks])
 
-    def sweep(self, sweep: Sweep, params: Any, sweeps: int) -> Any:
+    def sweep(self, sweep: Sweep, params: Any, sweeps: int, keep: bool) -> Any:
         """Sum of the statistics; the same each time it is asked for after this number of sweeps."""
         if self.at is None or self.at[0] != sweeps:
             self.states.sweeps = sweeps
@@ -70,7 +70,8 @@ class Part:
             if i % self.run == 0 or i == len(self.blocks):
                 tree.add(total)
                 total = None
-        self._keep_states(sweeps, states)
+        if keep:
+            self._keep_states(sweeps, states)
         return only(tree.result(), self.workers, self.n_workers)
 
     def _keep_states(self, sweeps: int, states: list[Any]) -> None:
@@ -104,8 +105,8 @@ class Owner:
     def begin(self, task: PartSpec, begin: Callable[[Labels], Any]) -> None:
         self._part(task).begin(begin)
 
-    def sweep(self, task: PartSpec, sweep: Sweep, params: Any, sweeps: int) -> Any:
-        return self._part(task).sweep(sweep, params, sweeps)
+    def sweep(self, task: PartSpec, sweep: Sweep, params: Any, sweeps: int, keep: bool) -> Any:
+        return self._part(task).sweep(sweep, params, sweeps, keep)
 
     def _part(self, task: PartSpec) -> Part:
         """The part, loaded if need be; parts of an earlier program are dropped."""
@@ -155,7 +156,7 @@ class Ray:
             scheduling_strategy="SPREAD",
         )(Owner)
         self.owners = [owner.remote() for _ in range(self.n_cpus)]
-        share = free_memory() / 2 / self.n_cpus
+        share = available_memory() / 2 / self.n_cpus
         self.memory = share if memory is None else in_bytes(memory)
 
     @property
@@ -239,24 +240,24 @@ class RayFold:
             _result_of(done)
         self.sweeps += 1
 
-    def sweep(self, sweep: Sweep, params: Any) -> Any:
+    def sweep(self, sweep: Sweep, params: Any, *, keep: bool = True) -> Any:
         for attempt in range(ATTEMPTS):
             try:
-                total = _result_of(self._tree(sweep, params))
+                total = _result_of(self._tree(sweep, params, keep))
                 break
             except ray.exceptions.RayError:  # what a process took with it
                 if attempt == ATTEMPTS - 1:
                     raise DataError("The cluster lost too much to go on: resume later.") from None
-        self.sweeps += 1
+        self.sweeps += keep
         return whole(deepcopy(total))  # what Ray gives cannot be written to
 
-    def _tree(self, sweep: Sweep, params: Any) -> Any:
+    def _tree(self, sweep: Sweep, params: Any, keep: bool) -> Any:
         """Reference to the sum: neighbours are added where they are, and their sums likewise."""
         shared, everything = ray.put(sweep), ray.put(params)
         sums = self._ask(
             "sweep",
             [
-                (shared, self._params(workers, params, everything), self.sweeps)
+                (shared, self._params(workers, params, everything), self.sweeps, keep)
                 for workers in self._workers
             ],
         )

@@ -49,7 +49,8 @@ class Threads:
         return ThreadFold(self, list(blocks))
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False)
+        """End the threads; what they are writing is finished, what waits is dropped."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """Map a function over items, in order, at most two items a thread ahead."""
@@ -57,12 +58,16 @@ class Threads:
             yield from map(function, items)
             return
         waiting: deque[Future[Any]] = deque()
-        for item in items:
-            waiting.append(self._pool.submit(function, item))
-            if len(waiting) > 2 * self.n_threads:
+        try:
+            for item in items:
+                waiting.append(self._pool.submit(function, item))
+                if len(waiting) > 2 * self.n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:
+            for item in waiting:  # of what failed or was interrupted
+                item.cancel()
 
 
 class ThreadFold:
@@ -83,13 +88,15 @@ class ThreadFold:
         for _ in self.threads.map(begin_one, range(len(self.blocks))):
             pass
 
-    def sweep(self, sweep: Sweep, params: Any) -> Any:
+    def sweep(self, sweep: Sweep, params: Any, *, keep: bool = True) -> Any:
         blocks, states = self.blocks, self.states
 
         def sweep_run(run: range) -> Any:
             total = None
             for i in run:
-                states[i], stats = sweep(self._block(i), params, states[i])
+                state, stats = sweep(self._block(i), params, states[i])
+                if keep:
+                    states[i] = state
                 total = add(total, stats)
             return total
 
@@ -129,9 +136,10 @@ class StreamFold(ThreadFold):
         super().begin(begin)
         self._count_sweep()
 
-    def sweep(self, sweep: Sweep, params: Any) -> Any:
-        stats = super().sweep(sweep, params)
-        self._count_sweep()
+    def sweep(self, sweep: Sweep, params: Any, *, keep: bool = True) -> Any:
+        stats = super().sweep(sweep, params, keep=keep)
+        if keep:
+            self._count_sweep()
         return stats
 
     def _count_sweep(self) -> None:

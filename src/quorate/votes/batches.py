@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +12,9 @@ import polars as pl
 
 from quorate.errors import DataError
 from quorate.votes.sources import MISSING, File, column_of, open_source, require_plain
+
+CHUNK_SIZES = ("POLARS_CSV_CHUNK_SIZE", "POLARS_NDJSON_CHUNK_SIZE")
+CHUNK = 2_000_000  # bytes
 
 
 class Piece(NamedTuple):
@@ -60,14 +65,17 @@ class Batches:
         query = file.select(list(self.columns.values()))
         if piece.rows is not None:
             query = query.slice(piece.first, piece.rows)
-        frames = file.ask(lambda: iter(query.collect_batches(chunk_size=size)))
-        while (frame := file.ask(lambda: next(frames, None))) is not None:
+        with _small_chunks():
+            frames = file.ask(lambda: iter(query.collect_batches(chunk_size=size)))
+            frame = file.ask(lambda: next(frames, None))
+        while frame is not None:
             yield pl.DataFrame(
                 [
                     frame[name].alias(role).cast(self.types[role])
                     for role, name in self.columns.items()
                 ]
             )
+            frame = file.ask(lambda: next(frames, None))
 
     def whole_numbers(self) -> list[str]:
         """Roles of the columns of floats that are all whole numbers."""
@@ -80,6 +88,22 @@ class Batches:
         query = file.select([self.columns[role]]).select(same)
         whole: bool = file.ask(lambda: query.collect(engine="streaming").item())
         return whole
+
+
+@contextmanager
+def _small_chunks() -> Iterator[None]:
+    """Context in which polars begins to read text in small chunks; its own, of which it reads
+    several ahead, take hundreds of megabytes."""
+    before = {name: os.environ.get(name) for name in CHUNK_SIZES}
+    os.environ.update(dict.fromkeys(CHUNK_SIZES, str(CHUNK)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def open_batches(

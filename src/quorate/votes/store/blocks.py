@@ -5,29 +5,32 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 from uuid import uuid4
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz, save_npz
 
 from quorate.kernels import Codes
 from quorate.labels import Labels
 from quorate.votes.blocks import Blocks, Change, no_features
+from quorate.votes.store.seals import Seal, damaged, read_names, reading, writing
 from quorate.votes.store.shuffle import block_place, load, save, write
 
 
 class TaskNames(Sequence[pl.Series]):
     """Names of the tasks of each block, read when they are asked for."""
 
-    def __init__(self, places: Sequence[Path], dtype: pl.DataType, text: bool) -> None:
-        self._places, self._dtype, self._text = places, dtype, text
+    def __init__(self, blocks: StoredBlocks) -> None:
+        self._blocks = blocks
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._blocks)
 
     @overload
     def __getitem__(self, index: int) -> pl.Series: ...
@@ -35,20 +38,29 @@ class TaskNames(Sequence[pl.Series]):
     def __getitem__(self, index: slice) -> Sequence[pl.Series]: ...
     def __getitem__(self, index: int | slice) -> pl.Series | Sequence[pl.Series]:
         if isinstance(index, slice):
-            return TaskNames(self._places[index], self._dtype, self._text)
-        names = pl.read_ipc(self._places[index] / "tasks.arrow")["task"]
-        if self._text and names.dtype == pl.String and self._dtype == pl.Boolean:
+            return TaskNames(self._blocks[index])
+        names, dtype = self._blocks.task_names(index), self._blocks.task_type
+        if self._blocks.text and names.dtype == pl.String and dtype == pl.Boolean:
             return names == "true"
-        return names.cast(self._dtype)
+        return names.cast(dtype)
+
+
+class Checked(set[Path]):
+    """Blocks that were checked in this process."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Checked, ()
 
 
 @dataclass(frozen=True)
 class StoredBlocks(Blocks):
     """Blocks of a store. `places` are their directories, and `run` is the directory of values that
-    are attached to them for this run. `changes` are made, in order, to each block that is read."""
+    are attached to them for this run. `changes` are made, in order, to each block that is read.
+    A block is checked by its seal when it is first read; one that this run wrote has none."""
 
     places: tuple[Path, ...]
     starts: tuple[int, ...]
+    seals: tuple[Seal | None, ...]
     tasks: int
     votes: int
     n_workers: int
@@ -57,6 +69,7 @@ class StoredBlocks(Blocks):
     task_type: pl.DataType
     text: bool = False
     changes: tuple[Change, ...] = ()
+    checked: Checked = field(default_factory=Checked, compare=False)
 
     @property
     def n_tasks(self) -> int:
@@ -75,8 +88,9 @@ class StoredBlocks(Blocks):
     def __getitem__(self, index: slice) -> StoredBlocks: ...
     def __getitem__(self, index: int | slice) -> Labels | StoredBlocks:
         if isinstance(index, slice):
-            return replace(self, places=self.places[index], starts=self.starts[index])
-        said, worker, label = load(self.places[index], "said", "worker", "label")
+            places, starts, seals = self.places[index], self.starts[index], self.seals[index]
+            return replace(self, places=places, starts=starts, seals=seals)
+        said, worker, label = self._arrays(index)
         return self._changed(
             Labels(
                 np.concatenate([[0], said.cumsum()]).astype(np.int32),
@@ -87,6 +101,27 @@ class StoredBlocks(Blocks):
                 first_task=self.starts[index],
             )
         )
+
+    def _arrays(self, index: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The arrays of a block, checked if this is the first time that it is read."""
+        place, seal = self.places[index], self.seals[index]
+        checks = seal is not None and place not in self.checked
+        if seal is not None and checks:
+            seal.check_votes(place)
+        with reading(place):
+            said, worker, label = load(place, "said", "worker", "label")
+        if seal is not None and checks:
+            seal.check_codes(place, (said, worker, label), self.n_workers, self.n_classes)
+            self.checked.add(place)
+        return said, worker, label
+
+    def task_names(self, index: int) -> pl.Series:
+        """Names of the tasks of a block, as they are in its file."""
+        path, seal = self.places[index] / "tasks.arrow", self.seals[index]
+        names = read_names(path, None if seal is None else seal.names, "task")
+        if seal is not None and len(names) != seal.tasks:
+            raise damaged(path, "it has another number of tasks")
+        return names
 
     def _changed(self, block: Labels) -> Labels:
         for change in self.changes:
@@ -100,23 +135,24 @@ class StoredBlocks(Blocks):
         return self._changed(empty)
 
     def segments(self) -> Sequence[pl.Series]:
-        return TaskNames(self.places, self.task_type, self.text)
+        return TaskNames(self)
 
     def change(self, change: Change) -> StoredBlocks:
         return replace(self, changes=(*self.changes, change))
 
     def attach(self, field: str, values: Sequence[Any]) -> StoredBlocks:
         place = self.run / f"{field}-{uuid4().hex}"
-        place.mkdir(parents=True)
         digest = hashlib.sha256()
         width = 0
-        for start, value in zip(self.starts, values, strict=True):
-            digest.update(_bytes_of(value))
-            if isinstance(value, csr_array):
-                save_npz(place / f"{start:015d}.npz", value)
-                width = value.shape[1]
-            else:
-                np.save(place / f"{start:015d}.npy", value)
+        with writing(self.run):
+            place.mkdir(parents=True)
+            for start, value in zip(self.starts, values, strict=True):
+                digest.update(_bytes_of(value))
+                if isinstance(value, csr_array):
+                    save_npz(place / f"{start:015d}.npz", value)
+                    width = value.shape[1]
+                else:
+                    np.save(place / f"{start:015d}.npy", value)
         return self.change(AttachedField(field, place, digest.hexdigest(), width))
 
     def with_more_tasks(self, names: pl.Series) -> StoredBlocks:
@@ -125,15 +161,17 @@ class StoredBlocks(Blocks):
             whole = names.dtype.is_integer() and dtype.is_integer()
             dtype = pl.Int64() if whole else pl.String()
         place = block_place(self.run, self.tasks)
-        place.mkdir(parents=True)
         nothing: Codes = np.zeros(0, dtype=np.int32)
         said = np.zeros(len(names), dtype=np.uint32)
-        save(place, said=said, worker=nothing, label=nothing)
-        write(names.cast(dtype).alias("task").to_frame(), place / "tasks.arrow")
+        with writing(self.run):
+            place.mkdir(parents=True)
+            save(place, said=said, worker=nothing, label=nothing)
+            write(names.cast(dtype).alias("task").to_frame(), place / "tasks.arrow")
         return replace(
             self,
             places=(*self.places, place),
             starts=(*self.starts, self.tasks),
+            seals=(*self.seals, None),
             tasks=self.tasks + len(names),
             task_type=dtype,
         )
@@ -143,14 +181,16 @@ class StoredBlocks(Blocks):
         if index + ahead >= len(self.starts) or not hasattr(os, "posix_fadvise"):
             return
         for name in ("said", "worker", "label"):
-            with (self.places[index + ahead] / f"{name}.npy").open("rb") as file:
+            path = self.places[index + ahead] / f"{name}.npy"
+            with suppress(FileNotFoundError), path.open("rb") as file:  # reading it will say so
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """Identity of these blocks with the values attached to them, among others of the store."""
         changes = [c.identity if isinstance(c, AttachedField) else c for c in self.changes]
-        return (self.starts, self.tasks, self.votes, self.n_workers, self.n_classes, *changes)
+        shape = (self.tasks, self.votes, self.n_workers, self.n_classes)
+        return (self.starts, self.seals, *shape, *changes)
 
 
 @dataclass(frozen=True)
@@ -205,6 +245,7 @@ def spill(blocks: Blocks, root: Path) -> StoredBlocks:
     stored = StoredBlocks(
         tuple(places),
         tuple(starts),
+        (None,) * len(starts),
         blocks.n_tasks,
         blocks.n_labels,
         shape.n_workers,

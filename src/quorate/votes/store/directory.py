@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
-from dataclasses import asdict, dataclass
+import zlib
+from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +15,58 @@ from quorate.errors import DataError
 from quorate.votes.naming import retyped
 from quorate.votes.reading import ReadReport
 from quorate.votes.store.blocks import StoredBlocks
+from quorate.votes.store.owned import clear
+from quorate.votes.store.seals import Seal, checksum, read_names, reading
 from quorate.votes.store.shuffle import block_place, write
 
-FORMAT = 3
+FORMAT = 4
 MANIFEST = "votes.json"
+PARTS = ("scattered", "gathered", "blocks")  # directories of a store
 
 
 @dataclass(frozen=True)
 class Manifest:
     """Contents of the directory; written last, so that a directory with a manifest is whole.
-    `origin` tells these votes from others."""
+    `origin` tells these votes from others, `seals` are those of the blocks, and `workers` and
+    `labels` the checksums of the names."""
 
-    origin: dict[str, Any]
+    origin: str
     rows: int
     missing: int
     repeated: int
     repeats_kept: bool
     n_tasks: int
     n_votes: int
-    starts: list[int]
+    seals: tuple[Seal, ...]
     task_type: str
     text: bool
+    workers: int = 0
+    labels: int = 0
     format: int = FORMAT
+
+    def as_json(self) -> str:
+        about = {**asdict(self), "seals": [list(seal) for seal in self.seals]}
+        return json.dumps({**about, "checksum": _sum_of(about)})
+
+    @classmethod
+    def of_json(cls, found: dict[str, Any]) -> Manifest:
+        """The manifest that `as_json` wrote; an exception if it is not such a one."""
+        if found.pop("checksum") != _sum_of(found):
+            raise ValueError("checksum")
+        manifest = cls(**{**found, "seals": tuple(Seal(*seal) for seal in found["seals"])})
+        numbers = [number for seal in manifest.seals for number in seal]
+        if not numbers or any(type(number) is not int or number < 0 for number in numbers):
+            raise ValueError("seals")
+        ends = list(accumulate(seal.tasks for seal in manifest.seals))
+        starts = [seal.start for seal in manifest.seals]
+        votes = sum(seal.votes for seal in manifest.seals)
+        if (*starts, manifest.n_tasks) != (0, *ends) or votes != manifest.n_votes:
+            raise ValueError("sizes")
+        return manifest
+
+
+def _sum_of(about: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(about, sort_keys=True).encode())
 
 
 @dataclass(frozen=True)
@@ -48,37 +79,41 @@ class Store:
     @classmethod
     def open(cls, root: Path) -> Store | None:
         """Open a store; None if nothing is there, or not all of it."""
-        try:
-            found = json.loads((root / MANIFEST).read_text())
-        except FileNotFoundError:
+        path = root / MANIFEST
+        if not path.exists():
             return None
-        except (OSError, ValueError):
-            raise DataError(f"{root} holds votes that cannot be read: remove it.") from None
-        if found.get("format") != FORMAT:
-            raise DataError(f"{root} holds votes of another version of Quorate: remove it.")
-        return cls(root, Manifest(**found))
+        with reading(path):
+            found = json.loads(path.read_text())
+            if found["format"] != FORMAT:
+                raise DataError(f"{root} holds votes of another version of Quorate: remove it.")
+            return cls(root, Manifest.of_json(found))
 
     @classmethod
     def finish(cls, root: Path, manifest: Manifest, workers: pl.Series, labels: pl.Series) -> Store:
         """Write the names and the manifest, and remove intermediate files."""
-        write(workers.alias("name").to_frame(), root / "workers.arrow")
-        write(labels.alias("name").to_frame(), root / "labels.arrow")
+        sums: dict[str, Any] = {}
+        for name, names in (("workers", workers), ("labels", labels)):
+            write(names.alias("name").to_frame(), root / f"{name}.arrow")
+            sums[name] = checksum(root / f"{name}.arrow")
         for name in ("scattered", "gathered"):
-            shutil.rmtree(root / name, ignore_errors=True)
+            clear(root / name)
+        manifest = replace(manifest, **sums)
         unfinished = root / f"{MANIFEST}.part"
-        unfinished.write_text(json.dumps(asdict(manifest)))
+        unfinished.write_text(manifest.as_json())
         unfinished.replace(root / MANIFEST)
         return cls(root, manifest)
 
     @property
     def workers(self) -> pl.Series:
-        names = pl.read_ipc(self.root / "workers.arrow")["name"].alias("worker")
-        return retyped(names) if self.manifest.text else names
+        return self._names("workers").alias("worker")
 
     @property
     def labels(self) -> pl.Series:
         """Names of the labels, in the order of their codes on disk."""
-        names = pl.read_ipc(self.root / "labels.arrow")["name"].alias("label")
+        return self._names("labels").alias("label")
+
+    def _names(self, kind: str) -> pl.Series:
+        names = read_names(self.root / f"{kind}.arrow", getattr(self.manifest, kind), "name")
         return retyped(names) if self.manifest.text else names
 
     @property
@@ -86,29 +121,21 @@ class Store:
         m = self.manifest
         return ReadReport(m.rows, m.missing, m.repeated, m.repeats_kept)
 
-    @property
-    def task_type(self) -> pl.DataType:
-        if not self.manifest.text:
-            return self._first_names.dtype
-        types = {"Int64": pl.Int64(), "Boolean": pl.Boolean()}
-        return types.get(self.manifest.task_type, pl.String())
-
-    @property
-    def _first_names(self) -> pl.Series:
-        place = block_place(self.root, self.manifest.starts[0])
-        return pl.read_ipc(place / "tasks.arrow")["task"]
-
     def blocks(self, run: Path) -> StoredBlocks:
         """The blocks, with the label codes of the disk; values attached to them go to `run`."""
         m = self.manifest
-        return StoredBlocks(
-            tuple(block_place(self.root, start) for start in m.starts),
-            tuple(m.starts),
+        starts = tuple(seal.start for seal in m.seals)
+        types = {"Int64": pl.Int64(), "Boolean": pl.Boolean()}
+        blocks = StoredBlocks(
+            tuple(block_place(self.root, start) for start in starts),
+            starts,
+            m.seals,
             m.n_tasks,
             m.n_votes,
             len(self.workers),
             len(self.labels),
             run,
-            self.task_type,
+            types.get(m.task_type, pl.String()),
             m.text,
         )
+        return blocks if m.text else replace(blocks, task_type=blocks.task_names(0).dtype)

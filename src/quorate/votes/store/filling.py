@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
-from uuid import uuid4
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quorate.errors import DataError, UsageError
 from quorate.labels import BLOCK_SIZE, LEAST_BLOCK, Codebook, block_size
@@ -30,7 +27,17 @@ from quorate.votes.reading import (
     split_labels,
 )
 from quorate.votes.sources import MISSING, Kind, Table, columns_named
-from quorate.votes.store.directory import Manifest, Store
+from quorate.votes.store.directory import PARTS, Manifest, Store
+from quorate.votes.store.fingerprint import fingerprint, stamps
+from quorate.votes.store.owned import (
+    RUN,
+    Lock,
+    OwnedDirectory,
+    clear,
+    remove_left,
+    temporary_directory,
+)
+from quorate.votes.store.seals import writing
 from quorate.votes.store.shuffle import (
     ArrangedBlocks,
     GatheredPart,
@@ -45,7 +52,8 @@ from quorate.votes.store.sizes import DISK_ROW, Sizes, require_disk
 
 MapFunction = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
-MARK = ".quorate"  # file that marks a directory as a store
+MARK = ".quorate"  # file that marks a directory as a store, by its content, and is locked
+MARKED = b"A store of votes, by Quorate.\n"
 UNKNOWN_ROWS = 1e8
 COMPRESSED_ROW = 5.0  # bytes
 SAMPLE = 1 << 16  # bytes from which the length of a row is estimated
@@ -61,13 +69,15 @@ class Progress(Protocol):
 @dataclass(frozen=True)
 class Storage:
     """Where votes larger than memory are spilled to, and how: `each` maps a function over items,
-    here or elsewhere, in one of `n_processes` with this `memory` limit each."""
+    here or elsewhere, in one of `n_processes` with this `memory` limit each; `fits` refuses more
+    workers and classes than the model has room for."""
 
     memory: float
     store: str | Path | None = None
     each: MapFunction = map
     n_processes: int = 1
     progress: Progress | None = None
+    fits: Callable[[int, int], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -112,14 +122,14 @@ class Source:
         paths = tuple(p if "://" in p else str(Path(p).absolute()) for p in self.paths)
         return replace(self, paths=paths)
 
-    def origin(self) -> dict[str, Any]:
-        """Identity of these votes: names, sizes and times of the files, and the options of reading
-        them. Of remote files only the name is known."""
-        files = [file.path for file in self.open().files if file.path is not None]
-        about = [[str(f.absolute()), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
-        paths = self.absolute().paths
-        how = {**asdict(self), "paths": list(paths), "missing": list(self.missing)}
-        return {**how, "files": about}
+    def how(self) -> dict[str, Any]:
+        """The options of reading the files, as they are told apart."""
+        return {**asdict(self), "paths": self.absolute().paths, "missing": list(self.missing)}
+
+    def origin(self) -> str:
+        """Identity of these votes: the files as they are now, and the options of reading them."""
+        batches = self.open()
+        return fingerprint(batches, stamps(batches, self.paths), self.how())
 
     def frames(
         self, batches: Batches, piece: Piece, size: int, whole: Sequence[str]
@@ -136,60 +146,102 @@ class Source:
 def stored_votes(source: Source, storage: Storage) -> Votes:
     """Votes of files in a store, which is filled unless it holds the same votes already."""
     source = source.absolute() if storage.n_processes > 1 else source
-    place, root = _place(storage.store)
-    store = _open_or_fill(root, source, storage)
-    run = _Temporary(root / f"run-{uuid4().hex}")
+    if storage.store is None:
+        place = temporary_directory()
+        root, store = place.path, _fill_anew(place.path, source, storage)
+        kept: object = place
+    else:
+        root = Path(storage.store).absolute()
+        store, kept = _open_or_fill(root, source, storage)
+        remove_left(root, RUN)
+    with writing(root):
+        run = OwnedDirectory.new(root, "run")
     classes = store.labels.drop_nulls().sort()
     codes = find(store.labels, classes).fill_null(-1).to_list()
+    blocks = store.blocks(run.path)
     return Votes(
-        store.blocks(run.path).change(ClassRecoding(tuple(codes), len(classes))),
-        Codebook(pl.Series("task", [], dtype=store.task_type), store.workers, classes),
+        blocks.change(ClassRecoding(tuple(codes), len(classes))),
+        Codebook(pl.Series("task", [], dtype=blocks.task_type), store.workers, classes),
         store.report,
         Kind(columns=columns_named(source.open().columns)),
-        place=(place, run),
+        place=(run, kept),
     )
 
 
-def _place(store: str | Path | None) -> tuple[object, Path]:
-    """Directory for the blocks: the named one, or a temporary one that lives as long as the
-    votes."""
-    if store is None:
-        kept = _Temporary(Path(tempfile.mkdtemp(prefix="quorate-")))
-        return kept, kept.path
-    root = Path(store).absolute()
+def _open_or_fill(root: Path, source: Source, storage: Storage) -> tuple[Store, Lock]:
+    """The store with a shared lock on it, filled under a lock of its own if nothing is in it.
+
+    Who comes while another run fills it waits: filling ends by itself, and then either the same
+    votes are there or it is known that they are not."""
+    lock = _lock_on(root)
+    while True:
+        if not lock.take(shared=True):
+            if storage.progress:
+                storage.progress("waiting for the run that fills the store", 0, None)
+            lock.wait(shared=True)
+        _require_own(root)
+        store = Store.open(root)
+        if store is not None:
+            if store.manifest.origin != source.origin():
+                raise UsageError(
+                    f"{root} holds other votes, or these as they were: name an empty directory as"
+                    " store (--store)."
+                )
+            return store, lock
+        lock.wait()
+        if Store.open(root) is None:
+            _mark(root)
+            _fill_anew(root, source, storage)
+
+
+def _lock_on(root: Path) -> Lock:
+    """The lock of a store; refused for a directory with other things in it."""
     try:
         root.mkdir(exist_ok=True)
+        if any(root.iterdir()) and not (root / MARK).is_file():
+            raise _not_empty(root)
+        return Lock(root / MARK)
     except OSError as error:
         raise UsageError(f"{root} cannot be a directory for votes: {error.strerror}.") from None
-    if any(root.iterdir()) and not (root / MARK).exists():
-        raise UsageError(f"{root} is not empty: name an empty directory as store (--store).")
-    return None, root
 
 
-class _Temporary:
-    """Temporary directory that is removed when nothing refers to it any more."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+def _require_own(root: Path) -> None:
+    """Refuse a directory whose mark is a file of somebody else."""
+    if not MARKED.startswith((root / MARK).read_bytes()):  # which may have been cut short
+        raise _not_empty(root)
 
 
-def _open_or_fill(root: Path, source: Source, storage: Storage) -> Store:
-    existing = Store.open(root)
-    if existing is None:
-        for part in root.iterdir():  # of an interrupted filling
-            shutil.rmtree(part) if part.is_dir() else part.unlink()
-        (root / MARK).touch()
-        n_pieces = 1 if storage.n_processes == 1 else 4 * storage.n_processes
-        sizes = Sizes.within(storage.memory, BLOCK_SIZE)
-        say = storage.progress
-        return fill(root, source, sizes, each=storage.each, n_pieces=n_pieces, progress=say)
-    if existing.manifest.origin != source.origin():
-        raise UsageError(
-            f"{root} holds other votes, or these as they were: name an empty directory as store"
-            " (--store)."
+def _mark(root: Path) -> None:
+    """Mark an empty directory as a store."""
+    if (root / MARK).read_bytes() != MARKED:
+        if len(list(root.iterdir())) > 1:
+            raise _not_empty(root)
+        with writing(root):
+            (root / MARK).write_bytes(MARKED)
+
+
+def _not_empty(root: Path) -> UsageError:
+    return UsageError(f"{root} is not empty: name an empty directory as store (--store).")
+
+
+def _fill_anew(root: Path, source: Source, storage: Storage) -> Store:
+    """Fill a store after what an interrupted filling has left is removed; if this one is
+    interrupted, nothing of it stays."""
+    sizes = Sizes.within(storage.memory, BLOCK_SIZE, storage.fits)
+    n_pieces = 1 if storage.n_processes == 1 else 4 * storage.n_processes
+    _clear_parts(root)
+    try:
+        return fill(
+            root, source, sizes, each=storage.each, n_pieces=n_pieces, progress=storage.progress
         )
-    return existing
+    except BaseException:
+        _clear_parts(root)
+        raise
+
+
+def _clear_parts(root: Path) -> None:
+    for part in PARTS:
+        clear(root / part)
 
 
 def fill(
@@ -225,22 +277,33 @@ class _Filling:
     say: Progress
 
     def run(self) -> Store:
+        with writing(self.root):
+            return self._run()
+
+    def _run(self) -> Store:
         batches = self.source.open()
+        known = stamps(batches, self.source.paths)
+        origin = fingerprint(batches, known, self.source.how())
         rows, row_bytes = _guess_rows(batches)
         require_disk(self.root, rows * (row_bytes + DISK_ROW))
         n_parts = min(MOST_PARTS, 1 + int(1.3 * rows / self.sizes.part_rows))
-        shuffle = Shuffle(self.root, n_parts, self.size or LEAST_BLOCK)
+        shuffle = Shuffle(self.root, n_parts, self.size or LEAST_BLOCK, self.sizes.limits)
         scattered = self._scatter(shuffle, batches, rows)
         workers, worker_codes = merged([s.workers for s in scattered])
         labels, label_codes = merged([s.labels for s in scattered])
+        self.sizes.limits.require_room(len(workers), len(labels))
         if not len(workers) or labels.null_count() == len(labels):
             raise DataError(f"{batches.origin} has no row with a task, a worker and a label.")
         marks = [s.mark for s in scattered]
         codes = dict(zip(marks, map(PieceCodes, worker_codes, label_codes), strict=True))
         gathered = self._gather(shuffle, codes, np.min_scalar_type(len(labels)).name)
-        order, arranged = self._arrange(shuffle, gathered, len(workers), len(labels))
+        used = np.unique(np.concatenate([part.labels for part in gathered.values()]))
+        order, arranged = self._arrange(shuffle, gathered, len(workers), used)
+        if stamps(self.source.open(), self.source.paths) != known:
+            raise DataError(f"{batches.origin} changed while it was read: try again.")
         manifest = self._manifest(scattered, gathered, order, arranged, batches.text)
-        return Store.finish(self.root, manifest, workers, labels)
+        manifest = replace(manifest, origin=origin)
+        return Store.finish(self.root, manifest, workers, labels.gather(used))
 
     def _scatter(self, shuffle: Shuffle, batches: Batches, rows: float) -> list[ScatteredPiece]:
         done: list[ScatteredPiece] = []
@@ -267,19 +330,23 @@ class _Filling:
         for part, found in enumerate(self.each(gather, range(shuffle.n_parts))):
             if found is not None:
                 gathered[part] = found
-                shutil.rmtree(shuffle.scattered(part))
+                clear(shuffle.scattered(part))
             self.say("putting task by task", part + 1, shuffle.n_parts)
         return gathered
 
     def _arrange(
-        self, shuffle: Shuffle, gathered: Mapping[int, GatheredPart], n_workers: int, n_classes: int
+        self,
+        shuffle: Shuffle,
+        gathered: Mapping[int, GatheredPart],
+        n_workers: int,
+        used: NDArray[np.intp],
     ) -> tuple[Order, list[ArrangedBlocks]]:
         parts = list(gathered)
         edges = edges_between([part.samples for part in gathered.values()])
         counts = list(self.each(partial(shuffle.count, edges=edges), parts))
         tasks, votes = (sum(column) for column in zip(*counts, strict=True))
         order = Order(edges, tasks, votes, self.size or block_size(int(tasks[-1] + votes[-1])))
-        arrange = partial(shuffle.arrange, parts, order, n_workers=n_workers, n_classes=n_classes)
+        arrange = partial(shuffle.arrange, parts, order, n_workers=n_workers, used=used)
         arranged: list[ArrangedBlocks] = []
         runs = order.runs(self.sizes.blocks)
         for run in self.each(arrange, runs):
@@ -299,14 +366,14 @@ class _Filling:
         dropped = sum(part.dropped for part in gathered.values())
         types = {part.task_type for part in gathered.values()}
         return Manifest(
-            origin=self.source.origin(),
+            origin="",
             rows=sum(s.rows for s in scattered),
             missing=sum(s.missing for s in scattered),
             repeated=sum(a.repeats for a in arranged) if kept else dropped,
             repeats_kept=kept,
             n_tasks=int(order.tasks[-1]),
             n_votes=int(order.votes[-1]),
-            starts=[start for run in arranged for start in run.starts],
+            seals=tuple(seal for run in arranged for seal in run.seals),
             task_type=types.pop() if len(types) == 1 else "String",
             text=text,
         )

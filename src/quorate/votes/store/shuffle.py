@@ -26,6 +26,8 @@ from quorate.kernels import Codes
 from quorate.labels import LEAST_BLOCK, Labels
 from quorate.votes.factorise import codes_of
 from quorate.votes.naming import find, retyped
+from quorate.votes.store.seals import Seal
+from quorate.votes.store.sizes import Limits
 
 ROWS_OF_A_PIECE = 40  # bits of a row's number, below those of its piece
 SAMPLES_OF_A_BLOCK = 4
@@ -52,13 +54,14 @@ class PieceCodes(NamedTuple):
 
 class GatheredPart(NamedTuple):
     """Summary of a gathered part: its tasks and votes, votes dropped as repeats, first rows of some
-    tasks at regular steps, and the type of the tasks' names."""
+    tasks at regular steps, the type of the tasks' names, and the codes of its labels."""
 
     tasks: int
     votes: int
     dropped: int
     samples: NDArray[np.uint64]
     task_type: str
+    labels: NDArray[np.intp]
 
 
 class Order(NamedTuple):
@@ -86,9 +89,9 @@ class Order(NamedTuple):
 
 
 class ArrangedBlocks(NamedTuple):
-    """Summary of arranged blocks: the first task of each, and the number of repeated answers."""
+    """Summary of arranged blocks: the seal of each, and the number of repeated answers."""
 
-    starts: list[int]
+    seals: list[Seal]
     repeats: int
 
 
@@ -99,6 +102,7 @@ class Shuffle:
     root: Path
     n_parts: int
     least_block: int = LEAST_BLOCK
+    limits: Limits = Limits()
 
     def scatter(
         self,
@@ -113,6 +117,7 @@ class Shuffle:
         mark = f"{number:05d}-{uuid4().hex}"
         workers, labels = _Names(), _Names()
         rows = lacking = kept = 0
+        of_part = np.zeros(self.n_parts, dtype=np.int64)
         for batch, (read, lost, complete) in enumerate(frames):
             rows += read
             lacking += lost
@@ -124,12 +129,15 @@ class Shuffle:
                 label=labels.codes(complete["label"]),
                 row=pl.int_range(first, first + len(complete), dtype=pl.UInt64, eager=True),
             )
-            self._put(coded, f"{mark}-{batch:06d}")
+            self.limits.require_room(len(workers.names), len(labels.names))
+            of_part += self._put(coded, f"{mark}-{batch:06d}")
+            self.limits.require_light(coded["task"], of_part)
             if progress:
                 progress(rows)
         return ScatteredPiece(mark, rows, lacking, workers.names, labels.names)
 
-    def _put(self, coded: pl.DataFrame, name: str) -> None:
+    def _put(self, coded: pl.DataFrame, name: str) -> NDArray[np.int64]:
+        """Write rows to their parts, and return the number of rows for each."""
         part = (coded["task"].hash(0) % self.n_parts).to_numpy().astype(np.uint16)
         order = np.argsort(part, kind="stable")
         counts = np.bincount(part, minlength=self.n_parts)
@@ -139,6 +147,7 @@ class Shuffle:
                 place = self.scattered(i)
                 place.mkdir(parents=True, exist_ok=True)
                 write(coded[end - count : end], place / f"{name}.arrow")
+        return counts
 
     def scattered(self, part: int) -> Path:
         return self.root / "scattered" / f"{part:05d}"
@@ -178,7 +187,10 @@ class Shuffle:
         step = max(1, min(self.least_block // SAMPLES_OF_A_BLOCK, int(cost[-1]) // 8))
         at = np.unique(np.searchsorted(cost, np.arange(step, int(cost[-1]), step)))
         kind = str(retyped(tasks).dtype) if tasks.dtype == pl.String else "String"
-        return GatheredPart(len(tasks), len(worker), rows - len(worker), first[at], kind)
+        used = np.flatnonzero(np.bincount(label))
+        return GatheredPart(
+            len(tasks), len(worker), rows - len(worker), first[at], kind, labels=used
+        )
 
     def count(self, part: int, edges: NDArray[np.uint64]) -> tuple[NDArray[np.int64], ...]:
         """Number of tasks and of votes of a part before each edge."""
@@ -187,20 +199,26 @@ class Shuffle:
         return before.astype(np.int64), np.where(before > 0, end[before - 1], 0)
 
     def arrange(
-        self, parts: Sequence[int], order: Order, cuts: range, n_workers: int, n_classes: int
+        self,
+        parts: Sequence[int],
+        order: Order,
+        cuts: range,
+        n_workers: int,
+        used: NDArray[np.intp],
     ) -> ArrangedBlocks:
-        """Write the blocks between the boundaries."""
+        """Write the blocks between the boundaries, with new codes for the labels in `used`."""
         last_cut = order.n_cuts - 1
         bounds = [min(cut * order.block_size, int(order.cost[-1])) for cut in cuts]
         low = max(0, int(np.searchsorted(order.cost, bounds[0])) - 1)
         high = max(low + 1, int(np.searchsorted(order.cost, bounds[-1])))
         names, said, worker, label = self._between(parts, order.edges[low], order.edges[high])
+        label = np.searchsorted(used, label).astype(np.min_scalar_type(len(used)))
         ends = np.concatenate([[0], said.cumsum()])
         cost = order.cost[low] + ends + np.arange(len(ends))
         at = np.searchsorted(cost, bounds)
         if cuts[-1] == last_cut:
             at[-1] = len(said)
-        starts, repeats = [], 0
+        seals, repeats = [], 0
         for start, stop in pairwise(at.tolist()):
             if start == stop:
                 continue
@@ -211,15 +229,15 @@ class Shuffle:
                 worker[votes],
                 label[votes].astype(np.int32),
                 n_workers,
-                n_classes,
+                len(used),
             )
             repeats += len(block.repeats())
             place = block_place(self.root, first)
             place.mkdir(parents=True, exist_ok=True)
             save(place, said=said[start:stop], worker=worker[votes], label=label[votes])
             write(names[start:stop].alias("task").to_frame(), place / "tasks.arrow")
-            starts.append(first)
-        return ArrangedBlocks(starts, repeats)
+            seals.append(Seal.of(place, first, stop - start, block.n_labels))
+        return ArrangedBlocks(seals, repeats)
 
     def _between(
         self, parts: Sequence[int], low: np.uint64, high: np.uint64

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from quorate.errors import DataError, UsageError
+from quorate.votes.faults import shown
 
 BASE = 260e6  # bytes of the program itself, with its libraries
 BATCH_ROW = 260  # bytes in memory for each row of a batch that is read and scattered
@@ -15,7 +21,33 @@ PART_ROW = 230  # for each row of a part that is put task by task
 BLOCK_ROW = 130  # for each row of the blocks that are arranged together
 DISK_ROW = 60  # bytes on disk for each row beside the names of its task, at the worst moment
 LEAST = 400e6
+WORKER = 200  # bytes for the name of a worker, and for finding it
 UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is refused as soon as it is seen, because it would not fit in memory later."""
+
+    memory: float = np.inf
+    fits: Callable[[int, int], None] | None = None  # a model of so many workers and classes
+
+    def require_room(self, n_workers: int, n_classes: int) -> None:
+        """Refuse more workers than there is room for, for their names or for a model."""
+        require_memory(self.memory, 2 * WORKER * n_workers, f"More than {n_workers - 1:,} workers")
+        if self.fits is not None:
+            self.fits(n_workers, n_classes)
+
+    def require_light(self, tasks: pl.Series, of_part: NDArray[np.int64]) -> None:
+        """Refuse a task with more votes than can be put together, by the rows of each part so far
+        and the tasks of the latest rows."""
+        votes = int(of_part.max())
+        if BASE + PART_ROW * votes <= self.memory:
+            return
+        heaviest = tasks.value_counts().sort("count").row(-1)
+        if heaviest[1] * of_part.sum() > votes * len(tasks) / 2:
+            why = f"The votes of task {shown(heaviest[0])}, at least about {votes:,},"
+            require_memory(self.memory, PART_ROW * votes, why)
 
 
 @dataclass(frozen=True)
@@ -25,9 +57,12 @@ class Sizes:
     batch_rows: int
     part_rows: int
     blocks: int
+    limits: Limits = Limits()
 
     @classmethod
-    def within(cls, memory: float, block_size: int) -> Sizes:
+    def within(
+        cls, memory: float, block_size: int, fits: Callable[[int, int], None] | None = None
+    ) -> Sizes:
         if memory < LEAST:
             raise UsageError(
                 f"memory of {in_words(memory)} is too little: Quorate needs {in_words(LEAST)}"
@@ -38,6 +73,7 @@ class Sizes:
             batch_rows=int(min(2e6, room / 2 / BATCH_ROW)),
             part_rows=int(min(5e6, room / PART_ROW)),
             blocks=max(1, int(room / BLOCK_ROW / block_size) - 2),
+            limits=Limits(memory, fits),
         )
 
 
