@@ -814,3 +814,18 @@ def test_json_written_is_json(tmp_path: Path) -> None:
         outputs.table(TABLE, str(tmp_path / "v.jsonl"))
     lines = (tmp_path / "v.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == TABLE.to_dicts()
+
+
+def test_an_old_matrix_is_a_matrix() -> None:
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.matrix([[0, 1], [1, -1]])
+    assert read_votes(matrix).labels.label.tolist() == [0, 1, 1]
+
+
+def test_missing_may_be_none_or_one_word() -> None:
+    rows = [("t", "ann", "x"), ("t", "bob", "y"), ("u", "ann", "nan")]
+    assert read_votes(rows, missing=None).codebook.classes.to_list() == ["x", "y"]
+    assert read_votes(rows, missing="x").codebook.classes.to_list() == ["nan", "y"]
+    for wrong in (5, [5]):
+        with pytest.raises(UsageError, match="missing is a text or several"):
+            read_votes(rows, missing=wrong)  # type: ignore[arg-type]

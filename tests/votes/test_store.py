@@ -168,3 +168,7 @@ def test_too_little_room_is_said_before_anything_is_written(
     with pytest.raises(DataError, match="of disk are needed beside the votes"):
         fill(root, source_of(path), TINY)
     assert not list(root.iterdir())
+
+
+def test_a_source_of_one_path_is_not_a_path_for_each_letter() -> None:
+    assert Source("v.csv").paths == ("v.csv",)  # type: ignore[arg-type]
