@@ -416,6 +416,8 @@ def put(array: Any, value: float) -> Any:
         ("confusion/mean.npy", lambda a: a[:-1]),
         ("confusion/mean.npy", lambda a: put(a, 2.0)),
         ("stats/counts.npy", lambda a: put(a, np.nan)),
+        ("params/log_confusion.npy", lambda a: a[:-3]),
+        ("params/log_confusion.npy", lambda a: a[:, :-1]),
     ],
 )
 def test_values_that_cannot_be_are_refused(saved: Path, name: str, change: Any) -> None:

@@ -343,6 +343,16 @@ class Result(Fit):
         local, _ = self.model.sweep(block, params, self.model.begin(block))
         return self.model.posterior(block, params, local)
 
+    @property
+    def _trial(self) -> Floats:
+        """The posterior of a task with one vote of everybody, for which every parameter is used."""
+        n_workers, n_classes = len(self.codebook.workers) + 1, len(self.codebook.classes)
+        everybody = np.arange(n_workers)
+        labels = Labels.from_codes(
+            np.zeros_like(everybody), everybody, everybody % n_classes, n_classes=n_classes
+        )
+        return self._posterior_of(labels, self.model.newcomer(self.stats, self.params))
+
     # Saving.
 
     def save(self, path: str | Path) -> None:
@@ -481,6 +491,7 @@ def _checked(result: Result) -> Result:
     book, part, tally = result.codebook, result.tasks.whole, result.tally
     n_tasks, n_workers, n_classes = len(book.tasks), len(book.workers), len(book.classes)
     interval, spread = result.saved_intervals, result.saved_spread
+    matrices = [each for each in (result.confusion, result.history) if each is not None]
     by_worker = [] if spread is None else [spread.low, spread.high, spread.accuracy]
     shapes: list[tuple[Any, tuple[int, ...]]] = [
         (part.posterior, (n_tasks, n_classes)),
@@ -488,7 +499,7 @@ def _checked(result: Result) -> Result:
         (tally, (n_workers, 2)),
         *((values, (n_tasks,)) for values in part.per_task.values()),
         *((values, (n_workers,)) for values in by_worker),
-        *((values, (n_workers, n_classes, n_classes)) for values in interval or ()),
+        *((values, (n_workers, n_classes, n_classes)) for values in (*(interval or ()), *matrices)),
     ]
     probabilities = [part.posterior, *by_worker, *(interval or ()), result.min_confidence]
     sound = (
@@ -501,6 +512,6 @@ def _checked(result: Result) -> Result:
         and all(len(values) == n_workers for values in result.per_worker.values())
         and all(isinstance(note, str) for note in (result.method, *result.notes))
     )
-    if not sound:
+    if not sound or result._trial.shape != (1, n_classes):
         raise ValueError("An array has another shape, or values that it cannot have.")
     return result
