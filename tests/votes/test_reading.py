@@ -36,7 +36,7 @@ from quorate.votes import (
     read_answers,
     read_votes,
 )
-from quorate.votes.sources import _panics_silenced
+from quorate.votes.sources import stderr_held
 
 ROWS = [(1, "ann", True), (1, "bob", False), (2, "ann", True), (1, "eve", False), (2, "bob", True)]
 NAMES = ["task", "worker", "label"]
@@ -797,14 +797,14 @@ def test_a_panic_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_what_rust_prints_of_a_panic_is_not_shown(capfd: pytest.CaptureFixture[str]) -> None:
     def panic() -> None:
-        with _panics_silenced():
+        with stderr_held():
             os.write(2, b"thread panicked\n")
             raise pl.exceptions.PanicException("panicked")
 
     with pytest.raises(pl.exceptions.PanicException):
         panic()
     assert capfd.readouterr().err == ""
-    with _panics_silenced():
+    with stderr_held():
         os.write(2, b"something else\n")
     assert capfd.readouterr().err == "something else\n"
 

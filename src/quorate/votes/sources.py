@@ -268,7 +268,7 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     lazy = _scan(source, format, missing, wild=False)
     is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
-    opened = _open_lazy(lazy, origin, fail, is_text, _panics_silenced, is_parquet, Path(path))
+    opened = _open_lazy(lazy, origin, fail, is_text, stderr_held, is_parquet, Path(path))
     return _exact(opened) if format == "jsonl" else opened
 
 
@@ -479,11 +479,12 @@ def _warnings_silenced() -> Iterator[None]:
 
 
 @contextmanager
-def _panics_silenced() -> Iterator[None]:
-    """Context that holds stderr back, and passes it on unless the reading fails.
+def stderr_held() -> Iterator[None]:
+    """Context that holds stderr back, and passes it on unless what is tried fails.
 
     A damaged Parquet file can make polars panic, and Rust prints that on the process's stderr
-    before Python sees it. Only on the main thread, since other threads may be writing there."""
+    before Python sees it; Ray prints there what it tries. Only on the main thread, since other
+    threads may be writing there."""
     if threading.current_thread() is not threading.main_thread() or sys.stderr is None:
         yield
         return
