@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -113,26 +113,38 @@ def _result(reference: Any) -> Any:
         return None
 
 
-def start_reaper() -> subprocess.Popen[bytes] | None:
+def start_reaper(others: Collection[int]) -> subprocess.Popen[bytes] | None:
     """A process that outlives this one if it is killed, and ends what is then left of the cluster
-    on this machine: agents of Ray that would wait a minute for those that are gone."""
-    began = {process: _began(process) for process in _descendants(os.getpid())}
-    if not began:
+    on this machine: agents of Ray that would wait a minute for those that are gone. Of the
+    processes that this one has started, `others` are not the cluster's."""
+    processes = [process for process in descendants(os.getpid()) if process not in others]
+    named = [f"{process}:{_began(process)}" for process in processes if _is_of_ray(process)]
+    if not named:
         return None
-    named = [f"{process}:{start}" for process, start in began.items() if start]
-    command = [sys.executable, "-c", REAPER, *named]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, **quiet)
+    return subprocess.Popen(
+        [sys.executable, "-c", REAPER, *named],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
-def _descendants(process: int) -> list[int]:
+def descendants(process: int) -> list[int]:
     """The processes that a process has started, and those that they have; none where the system
     does not tell."""
     found = []
     for children in Path("/proc", str(process), "task").glob("*/children"):
         for child in children.read_text().split():
-            found += [int(child), *_descendants(int(child))]
+            found += [int(child), *descendants(int(child))]
     return found
+
+
+def _is_of_ray(process: int) -> bool:
+    try:
+        return b"ray" in Path("/proc", str(process), "cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _began(process: int) -> str:

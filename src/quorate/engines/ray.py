@@ -37,7 +37,12 @@ os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "10")  # seconds that Ray tri
 try:
     import ray
 
-    from quorate.engines.cluster import require_answer, require_ready_nodes, start_reaper
+    from quorate.engines.cluster import (
+        descendants,
+        require_answer,
+        require_ready_nodes,
+        start_reaper,
+    )
 except ImportError:
     raise UsageError("The engine ray needs Ray: pip install 'quorate[ray]'.") from None
 
@@ -159,10 +164,10 @@ class Ray:
         if self._joined:
             if address is not None:
                 require_answer(address)
+            others = descendants(os.getpid())
             _join(address, n_cpus)
-        if address is None:
-            self._reaper = start_reaper() if self._joined else None
-        else:
+            self._reaper = start_reaper(others) if address is None else None
+        if address is not None:
             require_ready_nodes(str(store))
         self.n_cpus = int(ray.cluster_resources().get("CPU", 1))
         owner = ray.remote(
@@ -192,6 +197,7 @@ class Ray:
         if self._joined:
             ray.shutdown()
         if self._reaper is not None:
+            self._reaper.kill()
             self._reaper.communicate()
 
     def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
