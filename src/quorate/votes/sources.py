@@ -268,7 +268,8 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     lazy = _scan(source, format, missing, wild=False)
     is_text, is_parquet = format in ("csv", "tsv"), format == "parquet"
-    opened = _open_lazy(lazy, origin, fail, is_text, stderr_held, is_parquet, Path(path))
+    guard = stderr_held if is_parquet else nullcontext
+    opened = _open_lazy(lazy, origin, fail, is_text, guard, is_parquet, Path(path))
     return _exact(opened) if format == "jsonl" else opened
 
 
