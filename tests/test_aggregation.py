@@ -514,3 +514,17 @@ def test_tables_of_arrow_and_pandas_agree() -> None:
     first, second = quorate.aggregate(table), quorate.aggregate(table.to_pandas())
     assert same(first, second)
     assert first.labels["label"].to_pylist() == second.labels["label"].tolist()
+
+
+@pytest.mark.parametrize("prior", [{"a": 1e308, "b": 1e308}, [1e308, 1e308], "a=1e308,b=1e308"])
+def test_a_prior_that_adds_up_to_infinity_is_refused(prior: Any) -> None:
+    votes = [("t", "ann", "a"), ("t", "bob", "b")]
+    with pytest.raises(UsageError, match="prior needs a share"):
+        quorate.aggregate(votes, quorate.DawidSkene(prior=prior))
+
+
+def test_ordered_may_be_none_and_is_no_text() -> None:
+    votes = [("t", "ann", "a"), ("t", "bob", "b")]
+    assert quorate.aggregate(votes, "one-coin", ordered=None).method == "one-coin"
+    with pytest.raises(UsageError, match="ordered is True, False, or a list"):
+        quorate.aggregate(votes, "one-coin", ordered="ab")

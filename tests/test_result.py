@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -363,3 +364,111 @@ def test_a_result_of_a_function_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a function, which no file can keep"):
         result.save(tmp_path / "kept.quorate")
     assert not list(tmp_path.iterdir())
+
+
+# Files that somebody else has made
+
+
+def rewritten(saved: Path, parts: dict[str, Any]) -> Path:
+    """The saved result with some of its entries changed."""
+    path = saved.with_name("hostile.quorate")
+    with zipfile.ZipFile(saved) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, parts[name](content) if name in parts else content)
+    return path
+
+
+def with_values(change: Any) -> Any:
+    def changed(content: bytes) -> bytes:
+        array = np.load(io.BytesIO(content))
+        file = io.BytesIO()
+        np.lib.format.write_array(file, change(array), version=(1, 0))
+        return file.getvalue()
+
+    return changed
+
+
+def put(array: Any, value: float) -> Any:
+    array.flat[0] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("answers/posterior.npy", lambda a: put(a, np.nan)),
+        ("answers/posterior.npy", lambda a: put(a, np.inf)),
+        ("answers/posterior.npy", lambda a: put(a, -0.5)),
+        ("answers/posterior.npy", lambda a: a / 2),
+        ("answers/posterior.npy", lambda a: a[:-1]),
+        ("answers/posterior.npy", lambda a: a[:, :-1]),
+        ("answers/codes.npy", lambda a: put(a, 3)),
+        ("answers/codes.npy", lambda a: put(a, -1)),
+        ("answers/codes.npy", lambda a: a.astype(float)),
+        ("answers/codes.npy", lambda a: a[:-1]),
+        ("tally.npy", lambda a: put(a, np.nan)),
+        ("tally.npy", lambda a: put(a, np.inf)),
+        ("tally.npy", lambda a: put(a, -1.0)),
+        ("tally.npy", lambda a: a[:-1]),
+        ("spread/accuracy.npy", lambda a: put(a, 2.0)),
+        ("spread/low.npy", lambda a: a[:-1]),
+        ("confusion/mean.npy", lambda a: a[:-1]),
+        ("confusion/mean.npy", lambda a: put(a, 2.0)),
+        ("stats/counts.npy", lambda a: put(a, np.nan)),
+        ("params/log_confusion.npy", lambda a: a[:-3]),
+        ("params/log_confusion.npy", lambda a: a[:, :-1]),
+    ],
+)
+def test_values_that_cannot_be_are_refused(saved: Path, name: str, change: Any) -> None:
+    with zipfile.ZipFile(saved) as archive:
+        assert name in archive.namelist()
+    refuse(rewritten(saved, {name: with_values(change)}))
+
+
+@pytest.mark.parametrize("min_confidence", [2, -1, "NaN"])
+def test_a_confidence_that_cannot_be_is_refused(saved: Path, min_confidence: Any) -> None:
+    def change(content: bytes) -> bytes:
+        value = float(min_confidence)
+        return json.dumps(json.loads(content) | {"min_confidence": value}).encode()
+
+    refuse(rewritten(saved, {"result.json": change}))
+
+
+@pytest.mark.parametrize("name", ["tasks", "workers", "classes"])
+def test_a_name_twice_is_refused(saved: Path, name: str) -> None:
+    def change(content: bytes) -> bytes:
+        frame = pl.read_parquet(io.BytesIO(content))
+        file = io.BytesIO()
+        pl.concat([frame[:-1], frame[:1]]).write_parquet(file)
+        return file.getvalue()
+
+    refuse(rewritten(saved, {f"names/{name}.parquet": change}))
+
+
+def many_rows(content: bytes) -> bytes:
+    file = io.BytesIO()
+    pl.DataFrame({"name": np.zeros(20_000_000, dtype=np.int64)}).write_parquet(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("result.json", lambda content: content[:-2] + b" " * 200_000_000 + content[-2:]),
+        ("answers/posterior.npy", with_values(lambda a: np.full((100_000_000, 3), 1 / 3, "f2"))),
+        ("stats/counts.npy", with_values(lambda a: np.zeros(200_000_000, dtype=np.int8))),
+        ("answers/codes.npy", lambda content: content.replace(b"(8,), }", b"(9**9,)}")),
+        ("names/tasks.parquet", many_rows),
+    ],
+)
+def test_what_would_fill_the_memory_is_refused_before_it_is_unpacked(
+    saved: Path, name: str, change: Any
+) -> None:
+    path = rewritten(saved, {name: change})
+    assert path.stat().st_size < 2_000_000
+    tracemalloc.start()
+    refuse(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000

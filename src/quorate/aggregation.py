@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from typing import Any, TypedDict, Unpack
+
+import numpy as np
 
 from quorate.arguments import refuse_unknown, some_of
 from quorate.by_name import in_codes
@@ -75,7 +77,7 @@ def aggregate(
     *,
     gold: Any = None,
     features: Any = None,
-    ordered: bool | Sequence[Any] = False,
+    ordered: bool | Sequence[Any] | None = False,
     min_confidence: float = 0.0,
     progress: Progress | None = None,
     **how: Unpack[AggregateOptions],
@@ -123,6 +125,7 @@ def aggregate(
     """
     _refuse_unknown(how, method)
     require_probability("min_confidence", min_confidence)
+    ordered = _order(ordered)
     model = named(method, **some_of(how, Tuning))
     _require_able(model, features is not None, how)
     reading: Reading = some_of(how, Reading)
@@ -262,6 +265,15 @@ def _each_option(votes: Votes, gold: Any, plan: Plan, separator: str | None) -> 
         for name, asked, answers in zip(names, questions(votes), known, strict=False)
     }
     return Multilabel.of(results, votes, chosen, separator)
+
+
+def _order(ordered: Any) -> bool | Sequence[Any]:
+    """Whether classes have an order, or which."""
+    if ordered is None or isinstance(ordered, (bool, np.bool_)):
+        return bool(ordered)
+    if isinstance(ordered, str) or not isinstance(ordered, Iterable):
+        raise UsageError(f"ordered is True, False, or a list of the classes, not {shown(ordered)}.")
+    return list(ordered)
 
 
 def _several(

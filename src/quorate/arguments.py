@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 from typing import Any
 
 from quorate.errors import UsageError
@@ -16,6 +15,8 @@ def nearest(name: str, known: Collection[str]) -> str | None:
         >>> nearest("glod", ["gold", "seed"])
         'gold'
     """
+    from difflib import get_close_matches  # slow to import
+
     plain = {_plain(one): one for one in known}
     found = get_close_matches(_plain(name), list(plain), n=1, cutoff=0.6)
     return plain[found[0]] if found else None

@@ -54,7 +54,9 @@ def _shares(prior: Any, book: Codebook) -> Any:
     except (TypeError, ValueError):
         shares = np.empty(0)
     fits = shares.shape == (len(book.classes),) and np.isfinite(shares).all()
-    if not fits or (shares < 0).any() or not shares.sum() > 0:
+    with np.errstate(over="ignore"):
+        adds_up = 0 < shares.sum() < np.inf
+    if not fits or (shares < 0).any() or not adds_up:
         raise UsageError(
             f"prior needs a share of at least 0 for each of the {len(book.classes)} classes"
             f" ({listed(book.classes)}), not {shown(prior)}."

@@ -47,6 +47,7 @@ from quorate.votes import (
 
 FORMAT = 2
 PLAIN = ("method", "converged", "seconds", "per_worker", "min_confidence")  # in JSON as they are
+MOST_TABLES, SMALL_ARRAY = 16, 2**16  # how large an array of a saved result may be
 Frame = pl.DataFrame | pl.LazyFrame
 
 
@@ -343,6 +344,16 @@ class Result(Fit):
         local, _ = self.model.sweep(block, params, self.model.begin(block))
         return self.model.posterior(block, params, local)
 
+    @property
+    def _trial(self) -> Floats:
+        """The posterior of a task with one vote of everybody, for which every parameter is used."""
+        n_workers, n_classes = len(self.codebook.workers) + 1, len(self.codebook.classes)
+        everybody = np.arange(n_workers)
+        labels = Labels.from_codes(
+            np.zeros_like(everybody), everybody, everybody % n_classes, n_classes=n_classes
+        )
+        return self._posterior_of(labels, self.model.newcomer(self.stats, self.params))
+
     # Saving.
 
     def save(self, path: str | Path) -> None:
@@ -422,8 +433,8 @@ def answer_table(tasks: pl.Series, classes: pl.Series, part: Part) -> pl.DataFra
 def load(path: str | Path) -> Result:
     """Load a result that was saved."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _read(archive)
+        with saving.Archive(path) as archive:
+            return _checked(_read(archive))
     except FileNotFoundError:
         raise DataError(f"There is no file {path}.") from None
     except QuorateError:
@@ -432,16 +443,18 @@ def load(path: str | Path) -> Result:
         raise DataError(f"{path} is not a whole result of Quorate: save it again.") from None
 
 
-def _read(archive: zipfile.ZipFile) -> Result:
-    about = json.loads(archive.read("result.json"))
+def _read(archive: saving.Archive) -> Result:
+    about = json.loads(archive.content("result.json"))
     if about["quorate"] != FORMAT:
         raise DataError(f"The result is in format {about['quorate']}; this Quorate reads {FORMAT}.")
+
+    names = [saving.get_names(archive, n) for n in ("tasks", "workers", "classes", "features")]
+    archive.largest = _largest_array(*(0 if of is None else len(of) for of in names))
 
     def get(part: str) -> Any:
         return saving.get(archive, about[part], MODELS)
 
     model, tasks = get("model"), AnswersInMemory(**get("answers"))
-    names = [saving.get_names(archive, n) for n in ("tasks", "workers", "classes", "features")]
     return Result(
         model=model,
         params=restored(model.params_type, get("params")),
@@ -457,3 +470,41 @@ def _read(archive: zipfile.ZipFile) -> Result:
         saved_intervals=restored(Intervals, get("confusion")) if about["confusion"] else None,
         **{name: about[name] for name in PLAIN},
     )
+
+
+def _largest_array(n_tasks: int, n_workers: int, n_classes: int, n_features: int) -> int:
+    """Bytes that no array of a result of so many tasks, workers, classes and features exceeds."""
+    tables = n_tasks + n_features + n_workers * n_classes + n_classes**2
+    return 8 * MOST_TABLES * max(n_classes, 1) * tables + SMALL_ARRAY
+
+
+def _checked(result: Result) -> Result:
+    """The result, whose file anybody may have written, with arrays of the shapes and values that
+    they can have."""
+    book, part, tally = result.codebook, result.tasks.whole, result.tally
+    n_tasks, n_workers, n_classes = len(book.tasks), len(book.workers), len(book.classes)
+    interval, spread = result.saved_intervals, result.saved_spread
+    matrices = [each for each in (result.confusion, result.history) if each is not None]
+    by_worker = [] if spread is None else [spread.low, spread.high, spread.accuracy]
+    shapes: list[tuple[Any, tuple[int, ...]]] = [
+        (part.posterior, (n_tasks, n_classes)),
+        (part.codes, (n_tasks,)),
+        (tally, (n_workers, 2)),
+        *((values, (n_tasks,)) for values in part.per_task.values()),
+        *((values, (n_workers,)) for values in by_worker),
+        *((values, (n_workers, n_classes, n_classes)) for values in (*(interval or ()), *matrices)),
+    ]
+    probabilities = [part.posterior, *by_worker, *(interval or ()), result.min_confidence]
+    sound = (
+        all(np.shape(array) == shape for array, shape in shapes)
+        and part.codes.dtype.kind == "i"
+        and bool(((part.codes >= 0) & (part.codes < n_classes)).all())
+        and all(np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1 + 1e-9)) for p in probabilities)
+        and np.allclose(part.posterior.sum(axis=1), 1, rtol=0, atol=1e-6)
+        and bool(np.isfinite(tally).all() and (tally > -1e-9).all())
+        and all(len(values) == n_workers for values in result.per_worker.values())
+        and all(isinstance(note, str) for note in (result.method, *result.notes))
+    )
+    if not sound or result._trial.shape != (1, n_classes):
+        raise ValueError("An array has another shape, or values that it cannot have.")
+    return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import shutil
 import tempfile
 import zipfile
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quorate.kernels import Floats
+SMALL = 2**24  # bytes that an entry may have however few they were when packed
+DENSEST = 100  # times that text or names may grow when they are unpacked
 
 
 def put(archive: zipfile.ZipFile, name: str, value: Any) -> Any:
@@ -58,23 +60,57 @@ def put_names(archive: zipfile.ZipFile, name: str, names: Iterable[pl.Series]) -
         shutil.copyfileobj(table, entry)
 
 
-def get(archive: zipfile.ZipFile, value: Any, models: Mapping[str, Callable[..., Any]]) -> Any:
+class Archive(zipfile.ZipFile):
+    """An archive that somebody else may have made: nothing is unpacked that is larger than it can
+    be, by the size that is declared, beyond which `zipfile` unpacks nothing."""
+
+    largest = 0  # bytes of an array, once the names tell how large one can be
+
+    def content(self, name: str) -> bytes:
+        """A whole entry of text or names, which does not shrink much when it is packed."""
+        entry = self.getinfo(name)
+        if entry.file_size > max(SMALL, DENSEST * entry.compress_size):
+            raise ValueError(f"{name} is too large.")
+        return self.read(entry)
+
+    def array(self, name: str) -> Any:
+        """An array of numbers, whose declared shape is that of the bytes that follow."""
+        entry = self.getinfo(name)
+        with self.open(entry) as data:
+            if entry.file_size > self.largest or np.lib.format.read_magic(data) != (1, 0):
+                raise ValueError(f"{name} is too large, or no array.")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(data)
+            size = math.prod(shape) * dtype.itemsize
+            if dtype.kind not in "biuf" or size != entry.file_size - data.tell():
+                raise ValueError(f"{name} is not of its shape.")
+            array = np.frombuffer(data.read(size), dtype).reshape(shape).copy()
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise ValueError(f"{name} has a value that is no number.")
+        return array
+
+
+def get(archive: Archive, value: Any, models: Mapping[str, Callable[..., Any]]) -> Any:
     """Restore the value that `put` wrote: lists become tuples, and models are made from options."""
     if isinstance(value, list):
         return tuple(get(archive, part, models) for part in value)
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        with archive.open(value["array"]) as data:
-            array: Floats = np.lib.format.read_array(data)
-            return array
+        return archive.array(value["array"])
     parts = {key: get(archive, part, models) for key, part in value.items()}
     return models[parts.pop("model_kind")](**parts) if "model_kind" in parts else parts
 
 
-def get_names(archive: zipfile.ZipFile, name: str) -> pl.Series | None:
-    """Read the names that `put_names` wrote; None if there are none."""
+def get_names(archive: Archive, name: str) -> pl.Series | None:
+    """Read the names that `put_names` wrote, all different; None if there are none."""
     entry = f"names/{name}.parquet"
     if entry not in archive.namelist():
         return None
-    return pl.read_parquet(io.BytesIO(archive.read(entry)))["name"]
+    content = archive.content(entry)
+    rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
+    if rows > DENSEST * len(content):
+        raise ValueError(f"{entry} has more names than it can hold.")
+    names = pl.read_parquet(io.BytesIO(content))["name"]
+    if names.null_count() or names.n_unique() < len(names):
+        raise ValueError(f"{entry} has a name twice, or none.")
+    return names

@@ -10,6 +10,7 @@ import numpy as np
 
 from quorate import __version__
 from quorate.kernels import Floats
+from quorate.votes import named
 
 if TYPE_CHECKING:
     from quorate.result import Result
@@ -115,7 +116,7 @@ def as_text(summary: Mapping[str, Any], tables: str) -> str:
     """Format the summary as a few lines of plain text, the last of which names the `tables`."""
     read, found, how = summary["read"], summary["found"], summary["how"]
     facts = [
-        ("classes", class_shares(found["class_shares"], str)),
+        ("classes", class_shares(found["class_shares"])),
         ("expected error", expected_error(found["expected_error"])),
     ]
     near = found["near_ties"]
@@ -131,7 +132,7 @@ def as_text(summary: Mapping[str, Any], tables: str) -> str:
     return "\n".join([f"Result of {how['method'] or 'a model'} on {counts}", *lines])
 
 
-def class_shares(shares: Mapping[str, float], named: Any) -> str:
+def class_shares(shares: Mapping[str, float]) -> str:
     """Format the class shares, the largest first, and how many more classes there are."""
     ordered = sorted(shares.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{named(name)} {share:.1%}" for name, share in ordered[:SHOWN_CLASSES])

@@ -235,3 +235,10 @@ def test_error_on_published_data(
     result = quorate.aggregate(votes_of(data, name), method, ordered=order)
     error = 100 * metrics.error(result.posterior, gold_codes(data, name, result))
     assert error == pytest.approx(percent, abs=0.06)
+
+
+@pytest.mark.parametrize("method", ["kos", "one-coin"])
+def test_too_many_thresholds_are_refused_at_once(method: str) -> None:
+    votes = [(i, i % 7, i) for i in range(2000)]
+    with pytest.raises(quorate.UsageError, match="may be 1,000, not 2,000: put classes together"):
+        quorate.aggregate(votes, method, ordered=method != "kos")

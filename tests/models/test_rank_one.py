@@ -157,3 +157,10 @@ def test_more_steps_never_raise_the_loss(data: Path, order: str) -> None:
     models = [RankOne(order=order, max_sweeps=n, tol=0) for n in range(1, 30)]
     losses = [fit(model, labels).params.loss for model in models]
     assert (np.diff(losses) <= 1e-9 * losses[0]).all()
+
+
+@pytest.mark.parametrize("said", ["acbcbbcc", "bcbaccca", "cbbaaaaa"])
+def test_a_descent_that_only_rounding_holds_up_has_arrived(said: str) -> None:
+    labels = Labels.from_codes([0] * 8, range(8), [ord(c) - ord("a") for c in said])
+    result = fit(RankOne(), labels)
+    assert result.converged and result.params.sweeps < 100

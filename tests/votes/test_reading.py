@@ -36,7 +36,7 @@ from quorate.votes import (
     read_answers,
     read_votes,
 )
-from quorate.votes.sources import _panics_silenced
+from quorate.votes.sources import stderr_held
 
 ROWS = [(1, "ann", True), (1, "bob", False), (2, "ann", True), (1, "eve", False), (2, "bob", True)]
 NAMES = ["task", "worker", "label"]
@@ -797,14 +797,14 @@ def test_a_panic_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_what_rust_prints_of_a_panic_is_not_shown(capfd: pytest.CaptureFixture[str]) -> None:
     def panic() -> None:
-        with _panics_silenced():
+        with stderr_held():
             os.write(2, b"thread panicked\n")
             raise pl.exceptions.PanicException("panicked")
 
     with pytest.raises(pl.exceptions.PanicException):
         panic()
     assert capfd.readouterr().err == ""
-    with _panics_silenced():
+    with stderr_held():
         os.write(2, b"something else\n")
     assert capfd.readouterr().err == "something else\n"
 
@@ -814,3 +814,18 @@ def test_json_written_is_json(tmp_path: Path) -> None:
         outputs.table(TABLE, str(tmp_path / "v.jsonl"))
     lines = (tmp_path / "v.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == TABLE.to_dicts()
+
+
+def test_an_old_matrix_is_a_matrix() -> None:
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.matrix([[0, 1], [1, -1]])
+    assert read_votes(matrix).labels.label.tolist() == [0, 1, 1]
+
+
+def test_missing_may_be_none_or_one_word() -> None:
+    rows = [("t", "ann", "x"), ("t", "bob", "y"), ("u", "ann", "nan")]
+    assert read_votes(rows, missing=None).codebook.classes.to_list() == ["x", "y"]
+    assert read_votes(rows, missing="x").codebook.classes.to_list() == ["nan", "y"]
+    for wrong in (5, [5]):
+        with pytest.raises(UsageError, match="missing is a text or several"):
+            read_votes(rows, missing=wrong)  # type: ignore[arg-type]

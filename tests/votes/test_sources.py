@@ -178,3 +178,30 @@ def test_places_that_cannot_be_read() -> None:
         read_votes("ftp://example/votes.csv")
     with pytest.raises(UsageError, match="does not say its format"):
         read_votes("s3://votes/votes")
+
+
+@pytest.mark.parametrize("path", ["", [""]])
+def test_an_empty_name_is_not_the_current_directory(path: Any) -> None:
+    with pytest.raises(DataError, match="name of a file to read is empty"):
+        read_votes(path)
+
+
+def test_a_name_that_is_too_long_is_one_sentence() -> None:
+    with pytest.raises(DataError, match="File name too long"):
+        read_votes("x" * 300)
+
+
+BIG = '{"task": 9007199254740993, "worker": 1, "label": "x", "at": 1.5}\n'
+OTHER = '{"task": 9007199254740992, "worker": 2, "label": "y", "at": 1e300}\n'
+FRACTION = '{"task": 1.5, "worker": 2, "label": "y", "at": 2.5}\n'
+
+
+@pytest.mark.parametrize("engine", ["threads", "disk"])
+def test_large_whole_numbers_beside_fractions_are_refused(tmp_path: Path, engine: Any) -> None:
+    path = tmp_path / "v.jsonl"
+    path.write_text(BIG + OTHER + FRACTION)
+    with pytest.raises(DataError, match=r"v\.jsonl has fractions .* column 'task'"):
+        quorate.aggregate(path, "majority", engine=engine)
+    path.write_text(BIG + OTHER)
+    labels = quorate.aggregate(path, "majority", engine=engine).labels.lazy().collect()
+    assert sorted(labels["task"]) == [9007199254740992, 9007199254740993]

@@ -196,3 +196,7 @@ def test_more_workers_than_fit_in_memory_are_refused_while_votes_are_read(tmp_pa
     with pytest.raises(DataError, match="workers need about 260 MB of memory"):
         fill(tmp_path, source_of(path), Sizes(40, 60, 2, limits))
     assert not (tmp_path / "gathered").exists()
+
+
+def test_a_source_of_one_path_is_not_a_path_for_each_letter() -> None:
+    assert Source("v.csv").paths == ("v.csv",)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from quorate import __version__
-from quorate.cli.commands import COMMANDS
+from quorate.cli.commands import CommandTable
 from quorate.cli.group import Commands
 
 __all__ = ["main"]
@@ -26,7 +26,7 @@ Exit codes: 0 done, 1 the data is wrong, 2 the call is wrong, 130 interrupted.
 @click.group(
     "quorate",
     cls=Commands,
-    commands=COMMANDS,
+    commands=CommandTable(),
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

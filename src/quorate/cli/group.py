@@ -13,7 +13,8 @@ from typing import Any
 import click
 
 from quorate.arguments import nearest
-from quorate.errors import QuorateError, UsageError
+from quorate.cli.commands import SUMMARIES
+from quorate.errors import QuorateError, UsageError, masked, printable
 
 DEFAULT = "aggregate"
 INTERRUPTED, TERMINATED = 130, 143
@@ -36,6 +37,7 @@ class Commands(click.Group):
             from quorate.cli.completing import register
 
             register()
+        _open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show every letter
                 stream.reconfigure(errors="backslashreplace")
@@ -59,9 +61,15 @@ class Commands(click.Group):
             return _fail("There is not enough memory for this.", 1)
         except click.Abort:
             return _fail("Interrupted.", INTERRUPTED)
+        except SystemExit:  # what click makes of a closed pipe
+            write_nowhere()
+            return NOBODY_READS
+        except OSError as error:
+            write_nowhere()
+            return _fail(_of_the_system(error), 1)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; being interrupted, or read by nobody, is no failure."""
+        """Run the command, and have all of it read; being interrupted is no failure."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -70,9 +78,11 @@ class Commands(click.Group):
             if sys.stderr.isatty():
                 click.echo(err=True)  # after the terminal's own ^C
             ctx.exit(_fail("Interrupted.", INTERRUPTED))
-        except BrokenPipeError:
-            write_nowhere()
-            ctx.exit(NOBODY_READS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Every command with what it does, none of which is imported for that."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(SUMMARIES.items()))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Votes, or options, without a command are for `aggregate`."""
@@ -110,8 +120,32 @@ def write_nowhere() -> None:
 
 
 def _fail(sentence: str, exit_code: int) -> int:
-    click.echo(f"quorate: {sentence}", err=True)
+    say(f"quorate: {sentence}", err=True)
     return exit_code
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line that may hold names or addresses: text that is data, without secrets."""
+    click.echo(printable(masked(text)), err=err)
+
+
+def _of_the_system(error: OSError) -> str:
+    """What the system refused: a file, or standard output, which has no name."""
+    why = error.strerror or str(error)
+    if error.filename is None:
+        return f"Standard output cannot be written: {why}."
+    return f"{error.filename} cannot be used: {why}."
+
+
+def _open_closed_streams() -> None:
+    """Give standard output and error that are closed a place, so that no file takes theirs. What
+    is written to such an output fails, as with other programs."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_WRONLY)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+            setattr(sys, name, open(number, "w", closefd=False))  # noqa: SIM115
 
 
 def _sentence(error: click.ClickException) -> str:

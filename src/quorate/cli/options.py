@@ -132,11 +132,30 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
 # Input
 
 
+INPUTS = "quorate.inputs"  # in the context, the files that are read, which no output may be
+
+
+def inputs() -> list[str]:
+    """The files that the command reads."""
+    found: list[str] = click.get_current_context().meta.get(INPUTS, [])
+    return found
+
+
 def input_file(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
     """A path that something is at, as far as that can be seen from its name."""
     if path is not None:
         require_there(path)
+        ctx.meta.setdefault(INPUTS, []).append(path)
     return path
+
+
+def perhaps_input_file(
+    ctx: click.Context, param: click.Parameter, given: str | Sequence[str] | None
+) -> Any:
+    """A word, or several such as name=FILE, that may name a file to read."""
+    for word in [given] if isinstance(given, str) else given or ():
+        ctx.meta.setdefault(INPUTS, []).append(word.rpartition("=")[2])
+    return given
 
 
 def require_there(path: str) -> None:
@@ -144,14 +163,18 @@ def require_there(path: str) -> None:
     from pathlib import Path
 
     is_pattern = any(letter in path for letter in "*?[")
-    if path != "-" and "://" not in path and not is_pattern and not Path(path).exists():
+    try:
+        there = path in ("", "-") or "://" in path or is_pattern or Path(path).exists()
+    except (OSError, ValueError):  # the reader says why
+        return
+    if not there:
         raise DataError(f"There is no file {path if path.isprintable() else repr(path)}.")
 
 
 def source(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> str | list[str]:
     """One file, or several that are one input."""
     for path in paths:
-        require_there(path)
+        input_file(ctx, param, path)
     return paths[0] if len(paths) == 1 else list(paths)
 
 
@@ -315,6 +338,7 @@ METHOD = together(
         multiple=True,
         metavar="NAME=VALUE",
         shell_complete=complete_setting,
+        callback=perhaps_input_file,
         help="An option of the method's own; may be repeated. `quorate methods NAME` lists them.",
     ),
     click.option(

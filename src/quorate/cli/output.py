@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quorate.cli.group import say
+from quorate.cli.options import inputs, place
 from quorate.cli.progress import bar, stopping_at_once
-from quorate.errors import UsageError
+from quorate.errors import masked
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,12 +80,17 @@ class Job:
     hint: str = ""
     at_once: bool = False
 
+    @property
+    def named_files(self) -> list[File]:
+        """The files that are to be written."""
+        return [file for file in self.files if file.path is not None]
+
 
 def emit(job: Job, printing: Printing) -> None:
     """Check where files go, run, write them, print the summary, and say what was written."""
     from quorate.votes import Outputs
 
-    files = [file for file in job.files if file.path is not None]
+    files = job.named_files
     _check(files)
     with (
         bar(printing.quiet) as progress,
@@ -91,28 +99,37 @@ def emit(job: Job, printing: Printing) -> None:
         found = job.run(progress)
     with Outputs() as outputs:
         written = {file.path: file.put(found, outputs) for file in files}
-    to_stdout = all(file.path != "-" for file in files)
-    if printing.as_json:
-        print_json(job.summary(found), to_stdout=to_stdout)
-    elif not (printing.quiet and files):
-        from quorate.report import screen
-
-        job.show(job.summary(found), screen(to_stdout=to_stdout))
+        outputs.send()
+        _show(job, found, printing, to_stdout="-" not in written)
     if not printing.quiet:
         _say([what for path, what in written.items() if path != "-"])
     if not (files or printing.quiet or printing.as_json) and job.hint:
-        click.echo(f"\n{job.hint}", err=True)
+        say(f"\n{job.hint}", err=True)
+
+
+def _show(job: Job, found: Any, printing: Printing, to_stdout: bool) -> None:
+    """Print the summary, all of it, on standard output unless a table is there."""
+    if printing.as_json:
+        summary = json.dumps(job.summary(found), indent=2, default=str)  # what JSON has no word for
+        click.echo(masked(summary), err=not to_stdout)
+    elif not (printing.quiet and job.named_files):
+        from quorate.report import screen
+
+        job.show(job.summary(found), screen(to_stdout=to_stdout))
+    sys.stdout.flush()
+
+
+def shown_by(path: str, **how: Any) -> Callable[[Any, Console], object]:
+    """The function at that place, which draws what was found, imported when it is needed."""
+    return lambda found, console: place(path)(found, console, **how)
 
 
 def _check(files: Sequence[File]) -> None:
+    from quorate.votes import require_apart
+
     for file in files:
         file.check()
-    paths = [file.path for file in files]
-    for path in paths:
-        if paths.count(path) > 1:
-            if path == "-":
-                raise UsageError("Only one table can go to standard output.")
-            raise UsageError(f"Two outputs go to {path}: give each its own name.")
+    require_apart([str(file.path) for file in files], inputs())
 
 
 def _say(written: Sequence[str]) -> None:
@@ -120,9 +137,4 @@ def _say(written: Sequence[str]) -> None:
     *others, last = written or [""]
     if last:
         named = f"{', '.join(others)} and {last}" if others else last
-        click.echo(f"Wrote {named}.", err=True)
-
-
-def print_json(summary: Mapping[str, Any], *, to_stdout: bool = True) -> None:
-    """As one object; what JSON has no word for as text."""
-    click.echo(json.dumps(summary, indent=2, default=str), err=not to_stdout)
+        say(f"Wrote {named}.", err=True)

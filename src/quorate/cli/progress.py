@@ -46,8 +46,9 @@ def bar(quiet: bool) -> Iterator[Progress | None]:
 
 
 def _drawn() -> Any:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from quorate.report.screen import Screen
 
     columns = (
         TextColumn("{task.fields[what]}", markup=False),
@@ -55,7 +56,7 @@ def _drawn() -> Any:
         TimeElapsedColumn(),
         TextColumn("{task.fields[how]}", markup=False),
     )
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     return Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty())
 
 

@@ -208,7 +208,7 @@ def _fault(address: str, error: Exception) -> tuple[str, bool]:
     if isinstance(error, urllib.error.HTTPError):
         return _refusal(address, error.code)
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    host = urlsplit(address).netloc
+    host = urlsplit(address).netloc.rpartition("@")[2]  # without the user and the password
     match reason:
         case DataError():
             return str(reason), False

@@ -9,6 +9,8 @@ and writes its own elsewhere: an actor, a node or a driver may be lost at any mo
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
@@ -27,16 +29,29 @@ from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
 from quorate.model import Tree, add, run_length
 from quorate.votes.blocks import Blocks
+from quorate.votes.sources import stderr_held
 from quorate.votes.store import Progress, Storage, StoredBlocks, in_bytes, spill
+
+os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "10")  # seconds that Ray tries to join
 
 try:
     import ray
+
+    from quorate.engines.cluster import (
+        descendants,
+        require_answer,
+        require_ready_nodes,
+        start_reaper,
+    )
 except ImportError:
     raise UsageError("The engine ray needs Ray: pip install 'quorate[ray]'.") from None
 
 ATTEMPTS = 20  # at a sweep, when more is lost than Ray itself can restore
 PARTS_PER_ACTOR = 4
 CPU_PER_ACTOR = 0.01  # small, so that the actors of a lost node find room on the others
+CPU_PER_CALL = (
+    0.9  # one for each core, which actors have a little of: a whole one may never be free
+)
 MOST_WORKERS_CUT = 0.5  # share of workers beyond which a part gets all parameters
 
 
@@ -131,6 +146,7 @@ class Ray:
 
     n_threads = 1
     shares_memory = False
+    _reaper: subprocess.Popen[bytes] | None = None
 
     def __init__(
         self,
@@ -147,7 +163,13 @@ class Ray:
         self._store, self._progress = store, progress
         self._joined = not ray.is_initialized()
         if self._joined:
+            if address is not None:
+                require_answer(address)
+            others = descendants(os.getpid())
             _join(address, n_cpus)
+            self._reaper = start_reaper(others) if address is None else None
+        if address is not None:
+            require_ready_nodes(str(store))
         self.n_cpus = int(ray.cluster_resources().get("CPU", 1))
         owner = ray.remote(
             num_cpus=CPU_PER_ACTOR,
@@ -175,10 +197,14 @@ class Ray:
             ray.kill(owner)
         if self._joined:
             ray.shutdown()
+        if self._reaper is not None:
+            self._reaper.kill()
+            self._reaper.communicate()
 
     def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Map a function over items, in order, each by whichever process is free."""
-        call, shared = ray.remote(max_retries=-1)(_call), ray.put(function)
+        call = ray.remote(num_cpus=CPU_PER_CALL, max_retries=-1)(_call)
+        shared = ray.put(function)
         waiting: deque[Any] = deque()
         for item in items:
             waiting.append(call.remote(shared, item))
@@ -191,7 +217,8 @@ class Ray:
 def _join(address: str | None, n_cpus: int | None) -> None:
     try:
         if address is not None:
-            ray.init(address=address, log_to_driver=False, logging_level="error")
+            with stderr_held():
+                ray.init(address=address, log_to_driver=False, logging_level="error")
             return
         ray.init(
             "local",  # not one that somebody else has on this machine

@@ -19,6 +19,7 @@ from quorate.labels import Labels
 
 START = 0.5  # a skill in the positive orthant, as Theorem 2 asks
 MOST = 1 - 1e-12  # without a margin too, no one's log-odds are infinite
+MOST_SHORTER = 30  # times that a step is cut to a quarter: what is left is less than rounding
 
 
 class Meetings(NamedTuple):
@@ -146,7 +147,8 @@ def _by_worker(data: Floats, pairs: coo_array, n_classes: int) -> csr_array:
 
 
 def step_together(graph: Graph, tol: float, max_sweeps: int) -> Completion:
-    """Every worker half way to where its own loss is least; shorter where that was too far."""
+    """Every worker half way to where its own loss is least; shorter where that was too far. A
+    component whose loss falls by no step, or by less than rounding shows, has arrived."""
     skill = graph.start()
     pull, curvature = graph.products(skill)
     losses = graph.losses(skill, pull, curvature)
@@ -156,13 +158,15 @@ def step_together(graph: Graph, tol: float, max_sweeps: int) -> Completion:
         step = (np.clip(best, -graph.limit, graph.limit) - skill) / 2
         step[-1] = 0.0
         moved, sweeps = float(np.abs(step).max()), sweeps + 1
-        while True:
+        for shorter in range(MOST_SHORTER + 1):
             pull, curvature = graph.products(skill + step)
             now = graph.losses(skill + step, pull, curvature)
             rises = (now > losses + 1e-10 * np.abs(losses))[graph.component]  # but for rounding
             if not rises.any():
                 break
-            step = np.where(rises, step / 4, step)
+            step = np.where(rises, step / 4 if shorter < MOST_SHORTER - 1 else 0.0, step)
+        if not step.any():
+            moved = 0.0
         skill, losses = skill + step, now
     return graph.completion(skill, moved, sweeps)
 

@@ -26,6 +26,8 @@ from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.model import AnyModel, AnyPhase, Calibration, Model, Phase, Step, Ties
 
+MOST_CLASSES = 1000  # each has a model of its own
+
 Thresholds = tuple[Any, ...]
 
 
@@ -103,6 +105,11 @@ class ByThreshold(Model[Thresholds, Thresholds, Thresholds]):
         return tuple(question.start(above) for question, above in asked)
 
     def begin(self, block: Labels) -> Thresholds:
+        if block.n_classes > MOST_CLASSES:
+            raise UsageError(
+                f"{self.name} asks a question for each threshold between classes, of which there"
+                f" may be {MOST_CLASSES:,}, not {block.n_classes:,}: put classes together."
+            )
         asked = self._asked(block.thresholds)
         return tuple(question.begin(above) for question, above in asked)
 

@@ -102,7 +102,7 @@ def _kind(kind: Mapping[str, Any]) -> tuple[str, str]:
     said = [f"{kind['workers']:,} with {kind['labels']:,} labels"]
     said += [f"{what} {share:.1%}" for what, share in shares if share is not None]
     said += [f"{kind['in_groups']:,} in groups"] if kind["in_groups"] else []
-    return kind["kind"] or "not said", "; ".join(said)
+    return named(kind["kind"] or "not said"), "; ".join(said)
 
 
 def _needed(known: Mapping[str, Any], what: str) -> str:

@@ -30,7 +30,7 @@ def show_methods(listing: Mapping[str, Any], console: Console) -> None:
         Column("paper", "words"),
     ]
     console.print(table(columns, rows, console.width))
-    console.print("\n`quorate methods NAME` lists the options of one.", markup=False)
+    console.print("\n`quorate methods NAME` lists the options of one.")
 
 
 def show_method(method: Mapping[str, Any], console: Console) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from quorate.errors import printable
 
 UNLIMITED = 100_000  # columns: where no terminal is, no line is too long
 GAP = 2
@@ -18,8 +21,21 @@ NARROW = 12  # columns that words can do with
 
 
 class Screen(Console):
-    """A console that leaves it to the command what to do when nobody reads any more. Lines that go
-    to no terminal have no spaces behind them."""
+    """The one way to the terminal: text is data there. What a name holds is neither markup nor a
+    command of the terminal, whoever draws it.
+
+    What to do when nobody reads any more is left to the command. Lines that go to no terminal have
+    no spaces behind them."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **how)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            is_text = not segment.control
+            yield segment._replace(text=printable(segment.text)) if is_text else segment
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -64,6 +80,7 @@ def table(
 ) -> RenderableType:
     """A table of these columns; where they are wider than `width`, in parts below each other, each
     led by the first columns. `styles` are those of the rows."""
+    rows = [{name: printable(cell) for name, cell in row.items()} for row in rows]
     needed = {column.name: _needed(column, rows) for column in columns}
     parts = [
         _part(part, rows, styles, needed, width) for part in _parts(columns, needed, width, lead)
@@ -116,13 +133,12 @@ def _part(
 
 def facts(title: str, rows: Sequence[tuple[str, str]]) -> Table:
     """A titled table of names and values."""
-    drawn = Table(
-        title=title, title_justify="left", title_style="bold", show_header=False, box=None
-    )
+    heading = Text(printable(title), style="bold")
+    drawn = Table(title=heading, title_justify="left", show_header=False, box=None)
     drawn.add_column(style="dim", min_width=16)
     drawn.add_column(justify="left", overflow="fold")
     for name, value in rows:
-        drawn.add_row(name, Text(value))
+        drawn.add_row(Text(printable(name)), Text(printable(value)))
     return drawn
 
 

@@ -43,7 +43,7 @@ def _read(read: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _found(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [
-        ("class shares", class_shares(found["class_shares"], named)),
+        ("class shares", class_shares(found["class_shares"])),
         ("mean confidence", f"{found['mean_confidence']:.3f}"),
     ]
     if found["expected_error"] is not None:

@@ -14,7 +14,7 @@ from quorate.votes.reading import (
     read_votes,
     split_labels,
 )
-from quorate.votes.sinks import Outputs, check_place, output_format, write_table
+from quorate.votes.sinks import Outputs, check_place, output_format, require_apart
 from quorate.votes.sources import MISSING, Kind, read_table
 
 __all__ = [
@@ -41,11 +41,11 @@ __all__ = [
     "read_features",
     "read_table",
     "read_votes",
+    "require_apart",
     "retyped",
     "shown",
     "split_labels",
     "with_features",
     "with_gold",
     "worker_kinds",
-    "write_table",
 ]

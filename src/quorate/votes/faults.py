@@ -17,6 +17,8 @@ from typing import Any, BinaryIO, cast
 
 import polars as pl
 
+from quorate.errors import masked
+
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 # What polars raises. A panic is not even an Exception.
@@ -66,7 +68,7 @@ def explain(origin: str, format: str, data: str | bytes, error: BaseException) -
 
 def reason(error: BaseException) -> str:
     """First paragraph of a longer message, on one line."""
-    text = " ".join(str(error).split("\n\n")[0].split())[:200].rstrip(".")
+    text = masked(" ".join(str(error).split("\n\n")[0].split()))[:200].rstrip(".")
     return "".join(c if c.isprintable() else "?" for c in text)
 
 

@@ -13,8 +13,8 @@ from scipy.sparse import coo_array, csr_array, issparse, vstack
 from quorate.errors import DataError
 from quorate.votes.faults import shown
 from quorate.votes.naming import find, retyped
-from quorate.votes.reading import Reading, Votes, complete_rows
-from quorate.votes.sources import MISSING, other_columns, read_table
+from quorate.votes.reading import Reading, Votes, complete_rows, missing_words
+from quorate.votes.sources import other_columns, read_table
 
 Columns = Mapping[str, str | None] | None
 YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false")
@@ -59,7 +59,7 @@ def read_features(source: Any, reading: Reading | None = None) -> Features:
     if isinstance(source, Iterator):
         source = list(source)
     columns = {"task": (reading or {}).get("task_column")}
-    missing = (reading or {}).get("missing", MISSING)
+    missing = missing_words(reading or {})
     others = other_columns(source, ("task", "feature"), columns=columns, missing=missing)
     if "feature" in others:
         return _from_long(source, columns, missing)

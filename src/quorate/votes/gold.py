@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from quorate.arguments import nearest
 from quorate.errors import DataError, UsageError
 from quorate.votes.faults import listed, shown
 from quorate.votes.naming import find, match, retyped
-from quorate.votes.reading import Reading, Votes, columns_of, complete_rows
-from quorate.votes.sources import MISSING, read_table
+from quorate.votes.reading import Reading, Votes, columns_of, complete_rows, missing_words
+from quorate.votes.sources import read_table
+
+SHOWN_NEW = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ def read_answers(source: Any, reading: Reading | None = None) -> KnownAnswers:
         ['cat', 'dog']
     """
     reading = reading or {}
-    missing = reading.get("missing", MISSING)
+    missing = missing_words(reading)
     columns = columns_of(reading)
     table = read_table(source, ("task", "label"), columns=columns, missing=missing, strict=False)
     frame = complete_rows(table, missing)
@@ -56,7 +59,8 @@ def with_gold(votes: Votes, answers: KnownAnswers) -> Votes:
     with_votes = pl.concat(rows).drop_nulls()
     classes = classes_with(votes.codebook.classes, answers.labels.gather(with_votes))
     if len(classes) > len(votes.codebook.classes):
-        votes = votes.in_classes(classes)
+        note = _note_of_new(classes, votes.codebook.classes)
+        votes = votes.in_classes(classes).noted(note)
     code = find(answers.labels, votes.codebook.classes)
     known = [code.gather(row).fill_null(-1).to_numpy().astype(np.int32) for row in rows]
     n_without_votes = len(answers.tasks) - len(with_votes)
@@ -78,6 +82,20 @@ def _notes(answers: KnownAnswers, n_without_votes: int) -> list[str]:
             " out."
         )
     return notes
+
+
+def _note_of_new(classes: pl.Series, known: pl.Series) -> str:
+    """What is said of classes that only gold names: a class that nobody saw, or a slip of the pen,
+    which no rule can tell apart (of letters to be read, 'A' is not 'a')."""
+    new = classes.filter(find(classes, known).is_null())
+    spelt = {str(name): name for name in known}
+    said = []
+    for name in new.head(SHOWN_NEW):
+        meant = nearest(str(name), spelt)
+        said.append(shown(name) + (f" (did you mean {shown(spelt[meant])}?)" if meant else ""))
+    more = [f"and {len(new) - SHOWN_NEW:,} more"] if len(new) > SHOWN_NEW else []
+    what = "class" if len(new) == 1 else "classes"
+    return f"gold names {len(new):,} {what} that no vote has: {', '.join([*said, *more])}."
 
 
 def classes_with(known: pl.Series, names: pl.Series) -> pl.Series:

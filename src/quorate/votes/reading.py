@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quorate.errors import DataError, require_choice
+from quorate.errors import DataError, UsageError, require_choice
 from quorate.labels import Codebook, Labels
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
 from quorate.votes.factorise import BLOCK, codes_of
+from quorate.votes.faults import shown
 from quorate.votes.naming import find, match, retyped
 from quorate.votes.sources import MISSING, Kind, Table, read_table
 
@@ -32,7 +33,7 @@ class Reading(TypedDict, total=False):
     label_column: str | None
     repeats: Repeats
     format: str | None
-    missing: Sequence[str]
+    missing: str | Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ def read_votes(
 
         return stored_votes(Source.of(source, reading, separator, unlabelled), storage)
     if isinstance(source, np.ndarray):
-        return _from_matrix(source, reading)
+        plain = np.asarray(source) if isinstance(source, np.matrix) else source
+        return _from_matrix(plain, reading)
     return _read(source, separator, unlabelled, classes, reading)
 
 
@@ -165,6 +167,15 @@ def columns_of(reading: Reading) -> dict[str, str | None]:
     }
 
 
+def missing_words(reading: Reading) -> Sequence[str]:
+    """Cells that are missing: those that the caller named, or the usual ones."""
+    given = reading.get("missing")
+    words = [given] if isinstance(given, str) else MISSING if given is None else given
+    if not (isinstance(words, Collection) and all(isinstance(word, str) for word in words)):
+        raise UsageError(f"missing is a text or several, not {shown(given)}.")
+    return list(words)
+
+
 def _read(
     source: Any,
     separator: str | None,
@@ -172,7 +183,7 @@ def _read(
     classes: pl.Series | None,
     reading: Reading,
 ) -> Votes:
-    missing, repeats = reading.get("missing", MISSING), reading.get("repeats", "count")
+    missing, repeats = missing_words(reading), reading.get("repeats", "count")
     table = read_table(
         source, ROLES, columns=columns_of(reading), format=reading.get("format"), missing=missing
     )

@@ -20,8 +20,15 @@ import polars as pl
 from quorate.labels import Labels
 from quorate.votes.gold import KnownAnswers
 from quorate.votes.naming import find
-from quorate.votes.reading import Reading, Votes, columns_of, complete_rows, split_labels
-from quorate.votes.sources import MISSING, read_table
+from quorate.votes.reading import (
+    Reading,
+    Votes,
+    columns_of,
+    complete_rows,
+    missing_words,
+    split_labels,
+)
+from quorate.votes.sources import read_table
 
 NO_YES = pl.Series("label", [False, True])
 
@@ -57,7 +64,7 @@ def question(block: Labels, option: int) -> Labels:
 def read_answer_sets(gold: Any, reading: Reading, separator: str | None) -> pl.DataFrame:
     """Read gold answers as a table of task and label, a row for each right option (without a label
     if there is none), from such a table, one with joined labels, or a mapping from tasks."""
-    missing = reading.get("missing", MISSING)
+    missing = missing_words(reading)
     if isinstance(gold, Mapping):
         gold = [(task, label) for task, known in gold.items() for label in _each(known)]
     columns = columns_of(reading)

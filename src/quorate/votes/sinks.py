@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
+from uuid import uuid4
 
 import polars as pl
 
-from quorate.errors import DataError, UsageError
+from quorate.errors import DataError, UsageError, printable
 from quorate.votes.faults import FAULTS, reason
-from quorate.votes.sources import COMPRESSED, FORMATS, format_of
+from quorate.votes.sources import COMPRESSED, FORMATS, files_of, format_of
 
 Frame = pl.DataFrame | pl.LazyFrame  # a lazy one is streamed to the file
 WRITERS: dict[str, Callable[[pl.LazyFrame, BinaryIO], object]] = {
@@ -24,17 +29,13 @@ WRITERS: dict[str, Callable[[pl.LazyFrame, BinaryIO], object]] = {
 }
 
 
-def write_table(frame: Frame, path: Path) -> None:
-    """Write a table in the format of the suffix, whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with unfinished.open("wb") as file:
-        WRITERS[FORMATS[path.suffix]](frame.lazy(), file)
-    unfinished.replace(path)
-
-
 class Outputs:
     """Files written beside their places and moved there together at the end; a failure leaves
     nothing behind.
+
+    What is read as it comes (standard output, pipes, devices) goes out first, by `send`, and files
+    are moved only once all of it has: what was read cannot be taken back, but a file that has not
+    appeared need not be. So when standard output is full or closed there is no file either.
 
     Examples:
         >>> with Outputs() as outputs:
@@ -44,8 +45,10 @@ class Outputs:
     """
 
     def __init__(self) -> None:
-        self._staged: list[tuple[Path, Path]] = []
+        self._staged: dict[Path, Path] = {}
+        self._streams: list[tuple[Path, Path]] = []
         self._printed: list[Frame] = []
+        self._token = uuid4().hex
 
     def __enter__(self) -> Outputs:
         return self
@@ -63,15 +66,41 @@ class Outputs:
     def file(self, path: str, write: Callable[[BinaryIO], object]) -> None:
         """Stage a file that `write` fills."""
         place = check_place(path)
-        if place in (other for _, other in self._staged):
-            raise UsageError(f"Two outputs go to {path}: give each its own name.")
-        unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
-        self._staged.append((unfinished, place))
         try:
-            with unfinished.open("wb") as file:
+            if _is_stream(place):
+                unfinished = Path(tempfile.mkdtemp(prefix="quorate-")) / "unfinished"
+                self._streams.append((unfinished, place))
+            else:
+                unfinished = place.with_name(f".{self._token}-{len(self._staged)}.part")
+                if place in self._staged:
+                    raise UsageError(f"Two outputs go to {path}: give each its own name.")
+                self._staged[place] = unfinished
+            with unfinished.open("xb") as file:
                 write(file)
         except FAULTS as error:
             raise _write_error(path, error) from None
+
+    def send(self) -> None:
+        """Write what goes to standard output, pipes and devices."""
+        for frame in self._printed:
+            parts = [frame] if isinstance(frame, pl.DataFrame) else frame.collect_batches()
+            for i, part in enumerate(parts):
+                _print(part.write_csv(include_header=i == 0))
+        self._printed = []
+        while self._streams:
+            unfinished, place = self._streams[0]
+            try:
+                with unfinished.open("rb") as file, place.open("wb") as stream:
+                    shutil.copyfileobj(file, stream)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise _write_error(str(place), error) from None
+            self._forget_stream()
+
+    def _forget_stream(self) -> None:
+        unfinished, _ = self._streams.pop(0)
+        shutil.rmtree(unfinished.parent, ignore_errors=True)
 
     def __exit__(
         self,
@@ -81,21 +110,36 @@ class Outputs:
     ) -> None:
         try:
             if kind is None:
-                self._place()
+                self.send()
+                _replace_all(self._staged)
         finally:
-            for unfinished, _ in self._staged:
+            while self._streams:
+                self._forget_stream()
+            for unfinished in self._staged.values():
                 unfinished.unlink(missing_ok=True)
 
-    def _place(self) -> None:
-        for unfinished, place in self._staged:
-            try:
-                unfinished.replace(place)
-            except OSError as error:
-                raise _write_error(str(place), error) from None
-        for frame in self._printed:
-            parts = [frame] if isinstance(frame, pl.DataFrame) else frame.collect_batches()
-            for i, part in enumerate(parts):
-                _print(part.write_csv(include_header=i == 0))
+
+def _replace_all(staged: Mapping[Path, Path]) -> None:
+    """Move files to their places; where one cannot be, the places are as they were before."""
+    before = {place: unfinished.with_suffix(".before") for place, unfinished in staged.items()}
+    placed: list[Path] = []
+    try:
+        for place, unfinished in staged.items():
+            if place.exists():
+                with suppress(OSError):  # a file system without links
+                    os.link(place, before[place])
+            unfinished.replace(place)
+            placed.append(place)
+    except OSError as error:
+        for done in placed:
+            if before[done].exists():
+                before[done].replace(done)
+            else:
+                done.unlink(missing_ok=True)
+        raise _write_error(str(place), error) from None
+    finally:
+        for kept in before.values():
+            kept.unlink(missing_ok=True)
 
 
 def _write_error(path: str, error: BaseException) -> DataError:
@@ -104,7 +148,10 @@ def _write_error(path: str, error: BaseException) -> DataError:
 
 
 def _print(text: str) -> None:
-    """Print text in UTF-8 like any other output, whatever the terminal's encoding."""
+    """Print text in UTF-8 like any other output, whatever the terminal's encoding; to a terminal
+    without what it would obey."""
+    if sys.stdout.isatty():
+        text = printable(text)
     if hasattr(sys.stdout, "buffer"):
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())
@@ -113,13 +160,26 @@ def _print(text: str) -> None:
         sys.stdout.write(text)
 
 
+def _is_stream(place: Path) -> bool:
+    """Whether what is there is a pipe or a device, which is written to and not replaced."""
+    return place.exists() and not place.is_file() and not place.is_dir()
+
+
 def check_place(path: str) -> Path:
-    """The path of an output, refused before any work is done if it cannot be written."""
-    place = Path(path)
-    if place.is_dir():
+    """The path of an output, with links followed, refused before any work is done if it cannot be
+    written."""
+    given = Path(path)
+    try:
+        place = given if _is_stream(given) else given.resolve()
+        is_directory, in_directory = place.is_dir(), place.parent.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a zero in the name
+        raise _write_error(path, error) from None
+    if not path:
+        raise UsageError("The name of an output is empty: name a file to write.")
+    if is_directory:
         raise UsageError(f"{path} is a directory: name a file to write.")
-    if not place.parent.is_dir():
-        raise UsageError(f"There is no directory {place.parent} to write {place.name} in.")
+    if not in_directory:
+        raise UsageError(f"There is no directory {given.parent} to write {given.name} in.")
     return place
 
 
@@ -132,3 +192,42 @@ def output_format(path: str) -> str:
     if format is None:
         raise UsageError(f"The name {path} does not say its format: use {', '.join(FORMATS)}.")
     return format
+
+
+def require_apart(outputs: Sequence[str], inputs: Sequence[str]) -> None:
+    """Refuse an output that is one of the inputs or another output, whatever name it goes by."""
+    read = {key for path in inputs for file in _files(path) for key in _keys(file, sys.stdin)}
+    taken: set[object] = set()
+    for path in outputs:
+        if path == "-" and list(outputs).count("-") > 1:
+            raise UsageError("Only one table can go to standard output.")
+        keys = _keys(path, sys.stdout)
+        if keys & read:
+            raise UsageError(f"{_called(path)} is an input too: name another file to write.")
+        if keys & taken:
+            raise UsageError(f"Two outputs go to {_called(path)}: give each its own name.")
+        taken |= keys
+
+
+def _called(path: str) -> str:
+    return "Standard output" if path == "-" else path
+
+
+def _files(path: str) -> Sequence[str | Path]:
+    """The files that an input is made of, as far as they are on this machine."""
+    if "://" in path:
+        return []
+    return ([path] if path == "-" else files_of(path)) or [path]
+
+
+def _keys(path: str | Path, standard: Any) -> set[object]:
+    """What tells a file from others: its place with links followed, and its number, which hard
+    links and other spellings share. Pipes and devices may be read and written at once."""
+    try:
+        found = os.fstat(standard.fileno()) if path == "-" else os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError, AttributeError):  # not there yet, or no file at all
+        return set() if path == "-" else {os.path.realpath(path)}
+    if not stat.S_ISREG(found.st_mode):
+        return set()
+    number = (found.st_dev, found.st_ino)
+    return {number} if path == "-" else {number, os.path.realpath(path)}

@@ -12,8 +12,8 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ COMPRESSED = (".gz", ".zst")
 REMOTE = ("s3", "gs", "gcs", "az", "abfs", "abfss", "hf", "http", "https")
 MISSING = ("", "NaN", "nan")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LARGEST_EXACT = 2**53  # above which not every whole number is a float
 START = 4096  # bytes of a file that are checked before it is read
 
 # Other words for a column, used only when exactly one column of a table fits.
@@ -241,7 +242,7 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
     data: str | bytes
     if "://" in path:
         return _open_remote(path, format, missing)
-    files = _files_of(path)
+    files = files_of(path)
     if files is not None:
         return _open_several(path, files, format, missing)
     if path == "-":
@@ -265,9 +266,10 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
         return DataError(explain(origin, format, data, error))
 
     source = io.BytesIO(data) if isinstance(data, bytes) else data
-    guard = _panics_silenced if format == "parquet" else nullcontext
     lazy = _scan(source, format, missing, wild=False)
-    return _open_lazy(lazy, origin, format, fail, guard, Path(path))
+    guard = stderr_held if format == "parquet" else nullcontext
+    opened = _open_lazy(lazy, origin, format, fail, guard, Path(path))
+    return _exact(opened) if format == "jsonl" else opened
 
 
 def _scan(source: Any, format: str, missing: Sequence[str], wild: bool) -> pl.LazyFrame:
@@ -284,16 +286,18 @@ def _scan(source: Any, format: str, missing: Sequence[str], wild: bool) -> pl.La
     )
 
 
-def _files_of(path: str) -> list[Path] | None:
+def files_of(path: str) -> list[Path] | None:
     """Files of a directory (and of those below it) or of a name with wildcards; None for a single
     file."""
+    if not path:
+        raise DataError("The name of a file to read is empty.")
     place = Path(path)
-    if place.is_dir():
+    if _asked(place.is_dir, path):
         files = [file for file in place.rglob("*") if file.is_file() and _is_input(file, place)]
         if not files:
             raise DataError(f"{path} has no file in it that ends in {', '.join(FORMATS)}.")
         return sorted(files)
-    if any(c in path for c in "*?[") and not place.exists():
+    if any(c in path for c in "*?[") and not _asked(place.exists, path):
         files = [Path(file) for file in glob(path, recursive=True) if Path(file).is_file()]  # noqa: PTH207
         if not files:
             raise DataError(f"There is no file {path}.")
@@ -301,11 +305,21 @@ def _files_of(path: str) -> list[Path] | None:
     return None
 
 
+def _asked(question: Callable[[], bool], path: str) -> bool:
+    """The answer to a question about a path, refused for a name that is too long or in a directory
+    that may not be entered."""
+    try:
+        return question()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise DataError(f"{path} cannot be read: {why}.") from None
+
+
 def _open_list(paths: Sequence[Any], format: str | None, missing: Sequence[str]) -> _Source:
     """Open several paths, each a file, a directory or a name with wildcards, as one table."""
     if not all(isinstance(path, (str, Path)) for path in paths):
         raise DataError(f"A list of files names paths only, not {shown(paths[-1])}.")
-    files = [str(file) for path in paths for file in _files_of(str(path)) or [path]]
+    files = [str(file) for path in paths for file in files_of(str(path)) or [path]]
     if len(files) == 1:
         return _open_file(files[0], format, missing)
     if "-" in files:
@@ -398,6 +412,38 @@ def _open_lazy(
     return _Source(names, take, origin, text, files=(file,))
 
 
+def _exact(source: _Source) -> _Source:
+    """The table of JSON lines, refused where a column has fractions and whole numbers so large that
+    two of them may have become one: beside a fraction they are read as floats."""
+    (file,) = source.files
+
+    @cache
+    def check(wanted: tuple[str, ...]) -> None:
+        query = file.select(list(wanted))
+        floats = [
+            name for name, dtype in file.ask(query.collect_schema).items() if dtype.is_float()
+        ]
+        large = query.select(pl.col(floats).abs().max() >= LARGEST_EXACT)
+        if not floats:
+            return
+        for name, is_large in file.ask(large.collect).row(0, named=True).items():
+            if is_large:
+                raise DataError(
+                    f"{source.origin} has fractions and whole numbers of more than 15 digits in its"
+                    f" column {shown(name)}, which cannot be told apart then: write them as text."
+                )
+
+    def select(wanted: list[str]) -> pl.LazyFrame:
+        check(tuple(wanted))
+        return file.select(wanted)
+
+    def take(wanted: list[str]) -> pl.DataFrame:
+        check(tuple(wanted))
+        return source.take(wanted)
+
+    return replace(source, take=take, files=(replace(file, select=select),))
+
+
 def _read_standard_input() -> tuple[bytes, bytes]:
     content = sys.stdin.buffer.read()
     try:
@@ -426,11 +472,12 @@ def _peek(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
 
 
 @contextmanager
-def _panics_silenced() -> Iterator[None]:
-    """Context that holds stderr back, and passes it on unless the reading fails.
+def stderr_held() -> Iterator[None]:
+    """Context that holds stderr back, and passes it on unless what is tried fails.
 
     A damaged Parquet file can make polars panic, and Rust prints that on the process's stderr
-    before Python sees it. Only on the main thread, since other threads may be writing there."""
+    before Python sees it; Ray prints there what it tries. Only on the main thread, since other
+    threads may be writing there."""
     if threading.current_thread() is not threading.main_thread() or sys.stderr is None:
         yield
         return

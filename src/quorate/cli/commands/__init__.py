@@ -1,26 +1,45 @@
 """The commands, each thin: what goes in, which function is called, what comes out."""
 
-from quorate.cli.commands.aggregate import aggregate
-from quorate.cli.commands.assign import assign
-from quorate.cli.commands.compare import compare
-from quorate.cli.commands.data import data
-from quorate.cli.commands.demo import demo
-from quorate.cli.commands.diagnose import diagnose
-from quorate.cli.commands.explain import explain
-from quorate.cli.commands.methods import methods
-from quorate.cli.commands.simulate import simulate
+from __future__ import annotations
 
-COMMANDS = {
-    str(command.name): command
-    for command in (
-        aggregate,
-        assign,
-        compare,
-        data,
-        demo,
-        diagnose,
-        explain,
-        methods,
-        simulate,
-    )
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+
+import click
+
+SUMMARIES = {
+    "aggregate": "Turn VOTES into labels.",
+    "assign": "Say which worker to ask about which task next.",
+    "compare": "Score several methods on the same votes.",
+    "data": "List, check and fetch public data sets.",
+    "demo": "See methods at work on a simulated crowd.",
+    "diagnose": "Say what is wrong with a crowd, and whom to mistrust.",
+    "explain": "Say why tasks have their labels.",
+    "methods": "List the methods, or the options of one.",
+    "simulate": "Draw a crowd whose truth is known.",
 }
+
+
+class CommandTable(MutableMapping[str, click.Command]):
+    """The commands by name, each imported when it is asked for: listing them needs none."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in SUMMARIES:
+            raise KeyError(name)
+        command: click.Command = getattr(import_module(f"{__name__}.{name}"), name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SUMMARIES)
+
+    def __len__(self) -> int:
+        return len(SUMMARIES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in SUMMARIES
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        raise TypeError("Commands are modules of quorate.cli.commands.")
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("Commands are modules of quorate.cli.commands.")

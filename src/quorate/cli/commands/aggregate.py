@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quorate.cli import options
-from quorate.cli.output import File, Job, Printing, emit
+from quorate.cli.output import File, Job, Printing, emit, shown_by
 
 if TYPE_CHECKING:
     from quorate.votes.store import Progress
@@ -73,7 +73,7 @@ def aggregate(votes: Any, **given: Any) -> None:
         with unheard(how):
             return aggregate(votes, model, progress=progress, **how)
 
-    emit(Job(run, _summary, _show, files, hint), printing)
+    emit(Job(run, _summary, shown_by("quorate.report:show_summary"), files, hint), printing)
 
 
 def unheard(how: Mapping[str, Any]) -> AbstractContextManager[Any]:
@@ -94,9 +94,3 @@ def _summary(result: Any) -> Mapping[str, Any]:
     from quorate.summary import summarise
 
     return summarise(result)
-
-
-def _show(summary: Any, console: Any) -> None:
-    from quorate.report import show_summary
-
-    show_summary(summary, console)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quorate.cli import options
-from quorate.cli.output import File, Job, Printing, emit
+from quorate.cli.output import File, Job, Printing, emit, shown_by
 
 if TYPE_CHECKING:
     from quorate.votes.store import Progress
@@ -69,10 +69,7 @@ def assign(votes: Any, output: str | None, **given: Any) -> None:
 
     hint = "The assignments themselves: -o next.csv, or -o - for standard output."
     files = (File(output, attrgetter("table")),)
-    emit(Job(run, methodcaller("as_dict"), _show, files, hint), printing)
-
-
-def _show(summary: Any, console: Any) -> None:
-    from quorate.report import show_assignment
-
-    show_assignment(summary, console)
+    emit(
+        Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_assignment"), files, hint),
+        printing,
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quorate.cli import options
-from quorate.cli.output import File, Job, Printing, emit
+from quorate.cli.output import File, Job, Printing, emit, shown_by
 
 if TYPE_CHECKING:
     from quorate.votes.store import Progress
@@ -57,10 +57,13 @@ def compare(votes: Any, methods: tuple[str, ...], output: str | None, **given: A
         return compare(votes, names, progress=progress, **options.given(given))
 
     files = (File(output, attrgetter("table")),)
-    emit(Job(run, methodcaller("as_dict"), _show, files, at_once=True), printing)
-
-
-def _show(summary: Any, console: Any) -> None:
-    from quorate.report import show_comparison
-
-    show_comparison(summary, console)
+    emit(
+        Job(
+            run,
+            methodcaller("as_dict"),
+            shown_by("quorate.report:show_comparison"),
+            files,
+            at_once=True,
+        ),
+        printing,
+    )

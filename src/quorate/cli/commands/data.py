@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quorate.cli import options
-from quorate.cli.output import Job, Printing, emit
+from quorate.cli.group import say
+from quorate.cli.output import Job, Printing, emit, shown_by
 from quorate.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def data(context: click.Context, /, directory: str | None, **given: Any) -> None
         found.update(listing(directory))
         return found
 
-    emit(Job(run, dict, _show), printing)
+    emit(Job(run, dict, shown_by("quorate.report:show_data_sets")), printing)
     if any(each["status"] == "damaged" for each in found["datasets"]):
         context.exit(1)
 
@@ -71,16 +72,10 @@ def get(
             fault = fetched.outcome == "failed"
             failed |= fault
             if fault or not quiet:
-                click.echo(f"{'quorate: ' if fault else ''}{fetched.sentence}", err=fault)
+                say(f"{'quorate: ' if fault else ''}{fetched.sentence}", err=fault)
     if failed:
         context.exit(1)
 
 
 def _bytes_come(progress: Progress, done: int, total: int, file: str) -> None:
     progress(file, done, total or None, f"{done / 1e6:,.1f} MB")
-
-
-def _show(found: Any, console: Any) -> None:
-    from quorate.report import show_data_sets
-
-    show_data_sets(found, console)

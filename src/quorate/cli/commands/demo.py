@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from quorate.cli import options
-from quorate.cli.output import File, Job, Printing, emit
+from quorate.cli.output import File, Job, Printing, emit, shown_by
 
 
 @click.command()
@@ -37,10 +37,4 @@ def demo(output: str | None, **given: Any) -> None:
 
     hint = "The votes themselves: -o votes.csv; then try `quorate aggregate votes.csv`."
     files = (File(output, itemgetter("votes")),)
-    emit(Job(run, itemgetter("found"), _show, files, hint), printing)
-
-
-def _show(found: Any, console: Any) -> None:
-    from quorate.demo import show
-
-    show(found, console)
+    emit(Job(run, itemgetter("found"), shown_by("quorate.demo:show"), files, hint), printing)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quorate.cli import options
-from quorate.cli.output import File, Job, Printing, emit
+from quorate.cli.output import File, Job, Printing, emit, shown_by
 
 if TYPE_CHECKING:
     from quorate.votes.store import Progress
@@ -43,10 +43,6 @@ def diagnose(votes: Any, workers: str | None, theory: bool, **given: Any) -> Non
 
         return diagnose(votes, progress=progress, **options.given(given))
 
-    def show(summary: Any, console: Any) -> None:
-        from quorate.report import show_diagnosis
-
-        show_diagnosis(summary, console, theory)
-
+    show = shown_by("quorate.report:show_diagnosis", theory=theory)
     files = (File(workers, attrgetter("workers")),)
     emit(Job(run, methodcaller("as_dict"), show, files), printing)

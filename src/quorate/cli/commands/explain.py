@@ -8,7 +8,7 @@ import click
 
 from quorate.cli import options
 from quorate.cli.commands.aggregate import unheard
-from quorate.cli.output import Job, Printing, emit
+from quorate.cli.output import Job, Printing, emit, shown_by
 
 if TYPE_CHECKING:
     from quorate.votes.store import Progress
@@ -53,10 +53,4 @@ def explain(votes: Any, tasks: tuple[str, ...], **given: Any) -> None:
         found = [result.explain(task, **confidence).as_dict() for task in tasks]
         return {"method": result.method, "tasks": found}
 
-    emit(Job(run, dict, _show), printing)
-
-
-def _show(found: Any, console: Any) -> None:
-    from quorate.report import show_explanations
-
-    show_explanations(found, console)
+    emit(Job(run, dict, shown_by("quorate.report:show_explanations")), printing)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quorate.cli import options
-from quorate.cli.output import Job, Printing, emit
+from quorate.cli.output import Job, Printing, emit, shown_by
 from quorate.cli.values import values
 
 if TYPE_CHECKING:
@@ -27,12 +27,7 @@ def methods(name: str | None, **given: Any) -> None:
     """
     printing = Printing.of(given)
 
-    def show(found: Any, console: Any) -> None:
-        from quorate.report import show_method, show_methods
-
-        show = show_methods if name is None else show_method
-        show(found, console)
-
+    show = shown_by(f"quorate.report:show_method{'s' if name is None else ''}")
     emit(Job(lambda _: _all() if name is None else _one(name), dict, show), printing)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from quorate.cli import options
-from quorate.cli.output import File, Job, Printing, emit
+from quorate.cli.output import File, Job, Printing, emit, shown_by
 from quorate.errors import UsageError
 
 SIMULATE = "quorate.simulation:simulate"
@@ -41,12 +41,12 @@ class Numbers(click.ParamType[tuple[float, ...]]):
 
 
 def drawn(
-    home: str, name: str, kind: Any, help: str, metavar: str | None = None
+    home: str, name: str, kind: Any, help: str, metavar: str | None = None, **more: Any
 ) -> options.Decorator[Any]:
     """An option of what is drawn, whose default is defined at `home`."""
     is_place = home.partition(":")[2].isupper()
     told = options.told(home) if is_place else options.told(home, name[2:].replace("-", "_"))
-    return click.option(name, type=kind, metavar=metavar, **told, help=help)
+    return click.option(name, type=kind, metavar=metavar, **told, help=help, **more)
 
 
 whole = click.IntRange(min=0)
@@ -68,6 +68,7 @@ CROWD = options.together(
         "Who labels what: random, regular, skewed, clique, star, ring, or a table of task and"
         " worker.",
         "NAME|FILE",
+        callback=options.perhaps_input_file,
     ),
     some("--skew", float, "How unequal the shares of workers in a skewed assignment are."),
     some("--prior", Numbers(), "Class shares, such as 0.7,0.3; even unless given.", "SHARES"),
@@ -123,10 +124,7 @@ def simulate(**given: Any) -> None:
         return simulate(**told)
 
     hint = "The votes themselves: -o votes.csv, or -o - for standard output."
-    emit(Job(run, methodcaller("as_dict"), _show, files, hint), printing)
-
-
-def _show(summary: Any, console: Any) -> None:
-    from quorate.report import show_crowd
-
-    show_crowd(summary, console)
+    emit(
+        Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_crowd"), files, hint),
+        printing,
+    )

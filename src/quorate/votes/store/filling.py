@@ -24,6 +24,7 @@ from quorate.votes.reading import (
     Votes,
     columns_of,
     complete_rows,
+    missing_words,
     split_labels,
 )
 from quorate.votes.sources import MISSING, Kind, Table, columns_named
@@ -92,6 +93,10 @@ class Source:
     separator: str | None = None
     unlabelled: bool = False
 
+    def __post_init__(self) -> None:
+        if isinstance(self.paths, str):  # one path, and not a path for each letter
+            object.__setattr__(self, "paths", (self.paths,))
+
     @classmethod
     def of(
         cls,
@@ -105,7 +110,7 @@ class Source:
             tuple(map(str, paths)),
             columns_of(reading),
             reading.get("format"),
-            reading.get("missing", MISSING),
+            missing_words(reading),
             reading.get("repeats", "count"),
             separator,
             unlabelled,
