@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import exp, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate import kernels
 from quorate.kernels import Codes, Floats
@@ -23,10 +24,26 @@ from quorate.labels import Labels
 from quorate.model import dense
 from quorate.models import DawidSkene, OneCoin
 from quorate.models.em import class_shares
-from quorate.online.ballots import Ballots, Column, Places
-from quorate.online.sums import Said, learned, sums_for
+from quorate.online.ballots import Ballots, Column, Places, Rows
+from quorate.online.sums import Said, Sums, learned, sums_for
 
 GRAIN = 2.0**32
+
+
+class Image(NamedTuple):
+    """What a state was: the rows that a step changes in place, and what it replaces."""
+
+    tasks: Rows
+    workers: Rows
+    ballots: tuple[Any, ...]
+    belief: Column
+    sums: Sums
+    columns: tuple[Column, ...]
+    beliefs: Any
+    counts: tuple[Any, ...]
+    n_classes: int
+    classes: list[float]
+    hard: bool
 
 
 class State:
@@ -38,7 +55,7 @@ class State:
         self.model = model
         self.n_classes = n_classes
         self.ballots = Ballots(half_life)
-        self.sums = sums_for(model, n_classes)
+        self.sums = sums_for(model, n_classes, half_life is not None)
         self.belief = Column(np.float64, n_classes)  # as it is counted: zero of a new task
         self.classes = [0.0] * n_classes
         self.harden = model.harden if isinstance(model, DawidSkene) else "never"
@@ -50,6 +67,50 @@ class State:
             self.ballots.grow(n_tasks, n_workers)
             self.belief.grow(n_tasks)
             self.sums.grow(n_workers)
+
+    # Back to what was.
+
+    def image(self, tasks: Rows, workers: Rows) -> Image:
+        """For `restore`, before votes of these workers, and of all others on these tasks, are
+        counted: all that are known."""
+        columns = self.sums.columns
+        return Image(
+            tasks,
+            workers,
+            self.ballots.before(tasks, workers),
+            self.belief,
+            self.sums,
+            columns,
+            self.belief.copies(tasks),
+            tuple(column.copies(workers) for column in columns),
+            self.n_classes,
+            self.classes.copy(),
+            self.hard,
+        )
+
+    def restore(self, image: Image) -> None:
+        """Bring everything back to what it was; done twice it does no harm."""
+        (_, n_tasks, n_workers), *_ = image.ballots
+        self.ballots.restore(image.tasks, image.workers, image.ballots)
+        self.belief, self.sums = image.belief, image.sums
+        self.belief.cut(n_tasks)
+        self.belief.put(image.tasks, image.beliefs)
+        self.sums.columns, self.sums.n_classes = image.columns, image.n_classes
+        for column, copies in zip(image.columns, image.counts, strict=True):
+            column.cut(n_workers)
+            column.put(image.workers, copies)
+        self.n_classes, self.hard = image.n_classes, image.hard
+        self.classes = image.classes.copy()
+
+    def workers_on(self, task: int) -> list[int]:
+        """Who has voted on a task."""
+        worker = self.ballots.worker.cells
+        return [worker[place] for place in self.ballots.of(task)]
+
+    def workers_on_any(self, tasks: Codes) -> Codes:
+        """Who has voted on any of the tasks."""
+        places, _ = self.ballots.of_tasks(tasks)
+        return _numbered(self.ballots.worker.values[places], self.ballots.n_workers)[0]
 
     # One task, in plain Python.
 
@@ -63,7 +124,7 @@ class State:
         votes = self._votes(task)
         known = votes[: len(votes) - len(new)]
         vote = self._as_counted(task, _shares(votes, self.n_classes))
-        self.sums.add(votes[len(known) :], vote)
+        self.sums.move(votes[len(known) :], [0.0] * self.n_classes, vote)
         self._believe(task, known, vote)  # the first M-step
         posterior = self._posterior(votes)  # the E-step
         self._believe(task, votes, self._as_counted(task, posterior))  # the last M-step
@@ -85,12 +146,12 @@ class State:
     def _believe(self, task: int, votes: Sequence[Said], belief: Sequence[float]) -> None:
         """Count votes that are counted already under another belief in their task."""
         start, cells = task * self.n_classes, self.belief.cells
-        change = [share - cells[start + i] for i, share in enumerate(belief)]
-        if any(change):
-            self.sums.add(votes, change)
+        before = cells[start : start + self.n_classes].tolist()
+        if before != belief:
+            self.sums.move(votes, before, belief)
             for i, share in enumerate(belief):
                 cells[start + i] = share
-                self.classes[i] += change[i]
+                self.classes[i] += share - before[i]
 
     def _as_counted(self, task: int, belief: list[float]) -> list[float]:
         """Hard, or rounded."""
@@ -147,12 +208,12 @@ class State:
         weight = self.ballots.weights(places)
         before = self.belief.rows.take(tasks, axis=0)
         vote = self._all_as_counted(block.vote_shares(), tasks)
-        self.sums.add_block(block, workers, weight, vote)  # the first M-step
-        self.sums.add_block(block, workers, -weight * (places < start), before)
+        known = places < start
+        self.sums.move_block(block, workers, weight, vote, before, known)  # the first M-step
         self._add_to_classes(vote - before)
         posterior = self._block_posterior(block, workers)  # the E-step
         after = self._all_as_counted(posterior, tasks)
-        self.sums.add_block(block, workers, weight, after - vote)  # the last M-step
+        self.sums.move_block(block, workers, weight, after, vote)  # the last M-step
         self._add_to_classes(after - vote)
         for share, column in zip(after.T, self.belief.rows.T, strict=True):
             column[tasks] = share  # rows at once would take several times as long
@@ -190,12 +251,12 @@ class State:
     def believe_all(self, posterior: Floats, hard: bool) -> None:
         """Count everything anew under these beliefs."""
         self.hard = hard
-        self.sums = sums_for(self.model, self.n_classes)
+        self.sums = sums_for(self.model, self.n_classes, self.ballots.half_life is not None)
         self.sums.grow(self.ballots.n_workers)
         tasks = np.arange(len(posterior), dtype=np.int32)
         belief = self._all_as_counted(posterior, tasks)
         places, block, workers = self._block(tasks)
-        self.sums.add_block(block, workers, self.ballots.weights(places), belief)
+        self.sums.move_block(block, workers, self.ballots.weights(places), belief)
         self._take_beliefs(belief)
 
     def take_over(self, stats: Any, posterior: Floats, hard: bool) -> None:
@@ -206,29 +267,23 @@ class State:
         self.sums.take_over(dense(stats.counts))
 
     def _take_beliefs(self, belief: Floats) -> None:
-        self.belief.rows[: len(belief)] = belief
+        self.belief = Column(np.float64, self.n_classes)
+        self.belief.extend(belief)
         self.classes = [0.0] * self.n_classes
         self._add_to_classes(belief)
 
-    def as_arrays(self) -> dict[str, Any]:
-        """All that cannot be made of the rest."""
-        ballots = self.ballots
-        return {
-            "task": ballots.task.values,
-            "worker": ballots.worker.values,
-            "label": ballots.label.values,
-            "belief": self.belief.rows,
-            "classes": np.array(self.classes),
-            "counts": self.sums.of(slice(None)),
-        }
+    def as_arrays(self) -> dict[str, NDArray[Any]]:
+        """All that cannot be made of the votes, as it is now: copy it to keep it."""
+        classes, hard = np.array(self.classes), np.array(self.hard)
+        counted = self.sums.as_arrays()
+        return {"belief": self.belief.rows, "classes": classes, "hard": hard, **counted}
 
-    def restore(self, arrays: Mapping[str, Any], hard: bool) -> None:
-        """What `as_arrays` gave, in a state with room for it."""
-        self.hard = hard
-        self.ballots.extend(arrays["task"], arrays["worker"], arrays["label"])
+    def take_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """What `as_arrays` gave, in a state of the same votes."""
+        self.hard = bool(arrays["hard"])
         self.belief.rows[:] = arrays["belief"]
         self.classes = arrays["classes"].tolist()
-        self.sums.take_over(arrays["counts"])
+        self.sums.restore(arrays)
 
     def widen(self, n_classes: int) -> None:
         """Room for new classes, of which nothing has been counted."""
