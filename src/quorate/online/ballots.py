@@ -11,7 +11,6 @@ from quorate.kernels import Codes, Floats, equals_before
 from quorate.labels import Labels
 
 Places = NDArray[np.int64]
-Rows = list[int] | NDArray[np.integer]
 
 
 class Column:
@@ -38,29 +37,14 @@ class Column:
         if needed > len(self._array):
             larger = np.zeros(max(needed, 2 * len(self._array)), self._array.dtype)
             larger[: self.height * self.width] = self.values
-            self._array, self.cells = larger, larger.data
+            self._array = larger
+            self.cells = larger.data
         self.height = height
 
     def cut(self, height: int) -> None:
         """Take the rows after so many away again."""
-        self.cells = self._array.data
         self._array[height * self.width : self.height * self.width] = 0
         self.height = height
-
-    def copies(self, rows: Rows) -> Any:
-        """Copies of some rows, for `put`; of a list, in bytes, which is quickest for a few."""
-        if isinstance(rows, list):
-            width, cells = self.width, self.cells
-            return [bytes(cells[row * width : (row + 1) * width]) for row in rows]
-        return self.rows.take(rows, axis=0)
-
-    def put(self, rows: Rows, copies: Any) -> None:
-        """Bring the rows back to what they were."""
-        if not isinstance(rows, list):
-            self.rows[rows] = copies
-            return
-        for row, copy in zip(rows, copies, strict=True):
-            self.rows[row] = np.frombuffer(copy, dtype=self._array.dtype)
 
     def append(self, value: float) -> None:
         end = self.height
@@ -144,20 +128,15 @@ class Ballots:
         order: NDArray[np.intp] = chosen[np.argsort(task[chosen], kind="stable")]
         return order
 
-    def before(self, tasks: Rows, workers: Rows) -> tuple[Any, ...]:
-        """What votes of these workers on these tasks will change, for `restore`."""
-        sizes = (self.n_votes, self.n_tasks, self.n_workers)
-        return sizes, self._latest.copies(tasks), self._cast.copies(workers)
-
-    def restore(self, tasks: Rows, workers: Rows, before: tuple[Any, ...]) -> None:
-        """Bring everything back to what it was."""
-        (n_votes, n_tasks, n_workers), latest, cast = before
+    def undo(self, n_votes: int, n_tasks: int, n_workers: int) -> None:
+        """Take the votes, tasks and workers after the first so many away again."""
+        came = slice(n_votes, self.n_votes)
+        self._latest.values[self.task.values[came][::-1]] = self._earlier.values[came][::-1]
+        self._cast.values[:] -= np.bincount(self.worker.values[came], minlength=self.n_workers)
         for column in (self.task, self.worker, self.label, self._earlier, self._age):
             column.cut(n_votes)
         self._latest.cut(n_tasks)
         self._cast.cut(n_workers)
-        self._latest.put(tasks, latest)
-        self._cast.put(workers, cast)
 
     def of(self, task: int) -> list[int]:
         """Where a task's votes stand, the last one first."""

@@ -34,8 +34,10 @@ TABLES = {"task": "tasks", "worker": "workers", "label": "classes"}
 PAGES_OF_WAL = 2_000
 ROWS_AT_A_TIME = 500_000
 # Odd, so that no change of one number leaves the sum as it was.
-FACTORS = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
+FACTORS = (2654435761, 2246822519, 3266489917, 668265263)
 MASK = 2**32 - 1
+INSERT_VOTE = "INSERT INTO votes VALUES (?, ?, ?, ?, ?)"
+NumberedNames = Mapping[str, Iterable[tuple[int, Any]]]
 
 SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL, checksum INTEGER NOT NULL);
@@ -44,10 +46,14 @@ CREATE TABLE workers (id INTEGER PRIMARY KEY, name NOT NULL, checksum INTEGER NO
 CREATE TABLE classes (id INTEGER PRIMARY KEY, name NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE votes (
   id INTEGER PRIMARY KEY,
-  batch INTEGER NOT NULL,                    -- the first vote of those that were added together
   task INTEGER NOT NULL REFERENCES tasks,
   worker INTEGER NOT NULL REFERENCES workers,
   label INTEGER NOT NULL REFERENCES classes,
+  checksum INTEGER NOT NULL
+);
+CREATE TABLE batches (                       -- votes that were added together
+  id INTEGER PRIMARY KEY,                    -- the first of them
+  size INTEGER NOT NULL,
   checksum INTEGER NOT NULL
 );
 CREATE TABLE removed (
@@ -82,11 +88,13 @@ CREATE VIEW answers_by_name AS
 
 
 class Content(NamedTuple):
-    """Rows that came after others: names by role, votes (id, batch, task, worker, label), votes
-    that were removed, and the votes after which it was settled."""
+    """Rows that came after others: names by role, votes (id, task, worker, label) with the first of
+    those that each was added together with, votes that were removed, and the votes after which it
+    was settled."""
 
     names: dict[str, list[Any]]
     votes: NDArray[np.int64]
+    batch: NDArray[np.int64]
     removed: list[int]
     settlings: list[int]
 
@@ -94,18 +102,18 @@ class Content(NamedTuple):
     def steps(self) -> NDArray[np.int64]:
         """How many votes each step had: none for a settling. Votes that were added together are a
         step."""
-        _, firsts, sizes = np.unique(self.votes[:, 1], return_index=True, return_counts=True)
-        before = np.searchsorted(self.votes[firsts, 1], self.settlings, side="right")
+        batches, sizes = np.unique(self.batch, return_counts=True)
+        before = np.searchsorted(batches, self.settlings, side="right")
         steps: NDArray[np.int64] = np.insert(sizes, before, 0)
         return steps
 
     def without(self, removed: Collection[int]) -> Content:
         """The same, as if some votes had never come."""
         stay = ~np.isin(self.votes[:, 0], list(removed))
-        return self._replace(votes=self.votes[stay])
+        return self._replace(votes=self.votes[stay], batch=self.batch[stay])
 
 
-NOTHING = Content({}, np.zeros((0, 5), dtype=np.int64), [], [])
+NOTHING = Content({}, np.zeros((0, 4), np.int64), np.zeros(0, np.int64), [], [])
 
 
 class Database:
@@ -152,6 +160,7 @@ class Database:
         execute = connection.execute
         execute("PRAGMA busy_timeout = 10000")
         if not self.read_only:
+            execute("PRAGMA page_size = 2048")
             execute("PRAGMA journal_mode = WAL")
             execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
             execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_WAL}")
@@ -197,44 +206,58 @@ class Database:
 
     # Writing: a transaction each.
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Callable[..., Any]]:
-        execute = self._connection.execute
+    def _transact(self, write: Callable[[], object]) -> None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            write()
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            self.roll_back()
+            raise self._unwritten(error) from None
+
+    def _unwritten(self, error: BaseException) -> BaseException:
+        """SQLite's errors in a sentence, others as they are."""
+        if not isinstance(error, sqlite3.Error):
+            return error
         try:
             with self._told("cannot be written, so nothing changed"):
-                execute("BEGIN IMMEDIATE")
-                yield execute
-                execute("COMMIT")
-        except BaseException:
-            self.roll_back()
-            raise
+                raise error
+        except DataError as told:
+            return told
 
     def roll_back(self) -> None:
         if self._connection.in_transaction:
             self._connection.rollback()
 
-    def add(self, names: Mapping[str, Iterable[tuple[int, Any]]], votes: NDArray[np.int64]) -> None:
-        """New names, as id and name, and votes (id, batch, task, worker, label), all by ids."""
-        with self._transaction():
-            self._insert(names, votes)
+    def add_vote(self, vote: Sequence[int]) -> None:
+        """A vote whose names are all known: a transaction by itself."""
+        try:
+            self._connection.execute(INSERT_VOTE, (*vote, _sum_of(vote)))
+        except sqlite3.Error as error:
+            raise self._unwritten(error) from None
+
+    def add(
+        self, names: NumberedNames, votes: Sequence[Sequence[int]] | NDArray[np.int64]
+    ) -> None:
+        """New names, and votes of ids: (id, task, worker, label), or columns of them."""
+        self._transact(lambda: self._insert(names, votes))
 
     def _insert(
-        self, names: Mapping[str, Iterable[tuple[int, Any]]], votes: NDArray[np.int64]
+        self, names: NumberedNames, votes: Sequence[Sequence[int]] | NDArray[np.int64]
     ) -> None:
         for role, some in names.items():
             self._add_names(role, some)
-        rows = np.column_stack([votes, votes @ np.array(FACTORS) & MASK]).tolist()
-        self._connection.executemany("INSERT INTO votes VALUES (?, ?, ?, ?, ?, ?)", rows)
-
-    def add_vote(self, vote: tuple[int, int, int, int, int]) -> None:
-        """A vote whose names are all known."""
-        try:
+        rows: Iterable[Any]
+        if isinstance(votes, np.ndarray):
+            columns = (*votes, np.array(FACTORS) @ votes & MASK)
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            batch = (int(votes[0, 0]), votes.shape[1])
             self._connection.execute(
-                "INSERT INTO votes VALUES (?, ?, ?, ?, ?, ?)", (*vote, _sum_of(vote))
+                "INSERT INTO batches VALUES (?, ?, ?)", (*batch, _sum_of(batch))
             )
-        except sqlite3.Error:
-            with self._told("cannot be written, so nothing changed"):
-                raise
+        else:
+            rows = [(*vote, _sum_of(vote)) for vote in votes]
+        self._connection.executemany(INSERT_VOTE, rows)
 
     def _add_names(self, role: str, names: Iterable[tuple[int, Any]]) -> None:
         try:
@@ -249,32 +272,41 @@ class Database:
 
     def remove(self, number: int, vote: int) -> None:
         """Checkpoints from that vote on are of another history."""
-        with self._transaction() as execute:
-            execute("INSERT INTO removed VALUES (?, ?, ?)", (number, vote, _sum_of((number, vote))))
+        execute, row = self._connection.execute, (number, vote, _sum_of((number, vote)))
+
+        def write() -> None:
+            execute("INSERT INTO removed VALUES (?, ?, ?)", row)
             execute("DELETE FROM checkpoints WHERE vote >= ?", (vote,))
 
+        self._transact(write)
+
     def settle(self, number: int, after: int) -> None:
-        with self._transaction() as execute:
-            row = (number, after, _sum_of((number, after)))
-            execute("INSERT INTO settlings VALUES (?, ?, ?)", row)
+        row = (number, after, _sum_of((number, after)))
+        insert = "INSERT INTO settlings VALUES (?, ?, ?)"
+        self._transact(lambda: self._connection.execute(insert, row))
 
     def put_answers(self, rows: Iterable[tuple[int, int, float]], anew: bool) -> None:
-        with self._transaction() as execute:
+        def write() -> None:
             if anew:
-                execute("DELETE FROM answers")
+                self._connection.execute("DELETE FROM answers")
             self._connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", rows)
+
+        self._transact(write)
 
     def put_checkpoint(self, vote: int, settling: int, checkpoint: Checkpoint) -> None:
         about = {"steps": checkpoint.steps, "votes": checkpoint.votes, "names": checkpoint.names}
         blob = io.BytesIO()
         np.savez(blob, allow_pickle=False, about=np.array(json.dumps(about)), **checkpoint.arrays)
-        state = blob.getvalue()
-        with self._transaction() as execute:
+        state, execute = blob.getvalue(), self._connection.execute
+
+        def write() -> None:
             row = (vote, settling, state, _check(state))
             execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)", row)
             places = execute("SELECT vote, settling FROM checkpoints ORDER BY 1 DESC, 2 DESC")
             for place in thinned(places.fetchall()):
                 execute("DELETE FROM checkpoints WHERE vote = ? AND settling = ?", place)
+
+        self._transact(write)
 
     # Settings.
 
@@ -290,17 +322,23 @@ class Database:
     def create(
         self,
         settings: Mapping[str, str | bytes],
-        names: Mapping[str, Iterable[tuple[int, Any]]],
+        names: NumberedNames,
         content: Content,
     ) -> None:
         """The settings, and what there is to begin with."""
-        with self._transaction():
+
+        def write() -> None:
             for name, value in settings.items():
                 self._put_setting(name, value)
-            self._insert(names, content.votes)
+            self._insert(names, content.votes.tolist())
+            batches = zip(*np.unique(content.batch, return_counts=True), strict=True)
+            rows = [(int(i), int(n), _sum_of((int(i), int(n)))) for i, n in batches if n > 1]
+            self._connection.executemany("INSERT INTO batches VALUES (?, ?, ?)", rows)
             for table, numbers in (("removed", content.removed), ("settlings", content.settlings)):
                 rows = [(i, n, _sum_of((i, n))) for i, n in enumerate(numbers, start=1)]
                 self._connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+
+        self._transact(write)
 
     def _put_setting(self, name: str, value: str | bytes) -> None:
         content = value if isinstance(value, bytes) else value.encode()
@@ -322,9 +360,11 @@ class Database:
         with self._told("cannot be read"):
             self._connection.execute("BEGIN")
             try:
+                votes = self._votes(vote)
                 return Content(
                     {role: self._names(role, n) for role, n in names.items()},
-                    self._votes(vote),
+                    votes,
+                    self._batch_of(votes),
                     self._numbers("removed", "vote", removed),
                     self._numbers("settlings", "after", settlings),
                 )
@@ -343,34 +383,47 @@ class Database:
 
     def _votes(self, after: int) -> NDArray[np.int64]:
         last = self._connection.execute("SELECT max(id) FROM votes").fetchone()[0] or 0
-        parts = [np.zeros((0, 5), dtype=np.int64)]
+        parts = [np.zeros((0, 4), dtype=np.int64)]
         for start in range(after, last, ROWS_AT_A_TIME):
             parts.append(self._some_votes(start, min(start + ROWS_AT_A_TIME, last)))
         return np.concatenate(parts)
 
     def _some_votes(self, after: int, last: int) -> NDArray[np.int64]:
         """As text, which is several times quicker than row by row."""
-        columns = ("id", "batch", "task", "worker", "label", "checksum")
+        columns = ("id", "task", "worker", "label", "checksum")
         listed = ", ".join(f"group_concat({column})" for column in columns)
         query = f"SELECT {listed} FROM (SELECT * FROM votes WHERE id > ? AND id <= ? ORDER BY id)"
         texts = self._connection.execute(query, (after, last)).fetchone()
         try:
             with warnings.catch_warnings(action="error"):
                 numbers = [np.fromstring(str(text), np.int64, sep=",") for text in texts]
-            rows = np.stack(numbers[:5], axis=1)
+            rows = np.stack(numbers[:4], axis=1)
             right = rows[:, 0] == np.arange(after + 1, last + 1)
-            right &= (rows @ np.array(FACTORS) & MASK) == numbers[5]
+            right &= (rows @ np.array(FACTORS) & MASK) == numbers[4]
         except (ValueError, DeprecationWarning):
             raise self._damaged(f" after vote {after:,}") from None
         if not right.all():
             raise self._damaged(f" at vote {after + 1 + int(right.argmin()):,}")
         return rows
 
+    def _batch_of(self, votes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first of the votes that each was added together with."""
+        batch = votes[:, 0].copy()
+        if not len(batch):
+            return batch
+        query = "SELECT id, size, checksum FROM batches WHERE id >= ?"
+        for id, size, checksum in self._connection.execute(query, (int(batch[0]),)):
+            if not isinstance(size, int) or _sum_of((id, size)) != checksum:
+                raise self._damaged(f" at batch {id}")
+            start = id - int(votes[0, 0])
+            batch[start : start + size] = id
+        return batch
+
     def _numbers(self, table: str, column: str, n: int) -> list[int]:
         query = f"SELECT id, {column}, checksum FROM {table} WHERE id > ? ORDER BY id"
         rows = self._connection.execute(query, (n,)).fetchall()
         for place, (id, number, checksum) in enumerate(rows, start=n + 1):
-            if id != place or _sum_of((id, number)) != checksum:
+            if id != place or not isinstance(number, int) or _sum_of((id, number)) != checksum:
                 raise self._damaged(f" at row {place} of {table}")
         return [number for _, number, _ in rows]
 

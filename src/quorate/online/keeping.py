@@ -128,22 +128,32 @@ class Keeper:
 
     # What is kept.
 
-    def keep_votes(self, ledger: Ledger, ids: Sequence[int], codes: Sequence[Any]) -> None:
-        """Names and votes of the step that is under way."""
-        names = ledger.new_names()
-        columns = (ledger.names[role].ids for role in ROLES)
-        if len(ids) == 1 and not names:
-            numbered = [column.cells[code[0]] for column, code in zip(columns, codes, strict=True)]
-            self.database.add_vote((ids[0], ids[0], *numbered))
+    def keep_vote(self, ledger: Ledger, id: int, codes: Sequence[int]) -> None:
+        """The vote that was counted last, and its names."""
+        names, (task, worker, label) = ledger.names, codes
+        ids = names["task"].ids.cells[task], names["worker"].ids.cells[worker]
+        vote = (id, *ids, names["label"].ids.cells[label])
+        if new := ledger.new_names():
+            self.database.add(new, [vote])
+            self._names_are_kept(ledger, new)
         else:
-            rows = np.empty((len(ids), 5), dtype=np.int64)
-            rows[:, 0], rows[:, 1] = ids, ids[0]
-            for i, (column, code) in enumerate(zip(columns, codes, strict=True), start=2):
-                rows[:, i] = column.values[code]
-            self.database.add(names, rows)
-            for role, some in names.items():
-                ledger.names[role].kept.extend(name for _, name in some)
+            self.database.add_vote(vote)
+        self.last_vote = id
+
+    def keep_votes(self, ledger: Ledger, ids: Sequence[int], codes: Sequence[Any]) -> None:
+        """The votes that were counted last, and their names."""
+        rows = np.empty((4, len(ids)), dtype=np.int64)
+        rows[0] = ids
+        for i, (role, code) in enumerate(zip(ROLES, codes, strict=True), start=1):
+            rows[i] = ledger.names[role].ids.values[code]
+        new = ledger.new_names()
+        self.database.add(new, rows)
+        self._names_are_kept(ledger, new)
         self.last_vote = ids[-1]
+
+    def _names_are_kept(self, ledger: Ledger, new: Mapping[str, list[tuple[int, Any]]]) -> None:
+        for role, some in new.items():
+            ledger.names[role].kept.extend([name for _, name in some])
 
     def remove(self, id: int) -> None:
         self.database.remove(len(self.removed) + 1, id)
@@ -185,7 +195,7 @@ class Keeper:
         ballots = ledger.state.ballots
         columns = (ballots.task.values, ballots.worker.values, ballots.label.values)
         for i, role in enumerate(ROLES):
-            names[role], code = _in_order(ledger.names[role], votes[:, 2 + i])
+            names[role], code = _in_order(ledger.names[role], votes[:, 1 + i])
             codes.append(np.concatenate([columns[i], code]))
         if tuple(map(len, names.values())) != tuple(checkpoint.names):
             return 0
@@ -214,7 +224,7 @@ class Keeper:
             rows = content.votes[place : place + size]
             place += size
             columns = [
-                [kept[id] for id in rows[:, 2 + i].tolist()] for i, kept in enumerate(names)
+                [kept[id] for id in rows[:, 1 + i].tolist()] for i, kept in enumerate(names)
             ]
             try:
                 online.count_again(rows[:, 0].tolist(), columns)
@@ -233,9 +243,13 @@ class Keeper:
         try:
             last = ledger.last_id
             self.database.put_checkpoint(last, ledger.n_settlings, ledger.checkpoint())
-            self.put_answers(online)
         except QuorateError as error:
             self.notes.append(str(error))
+
+    def forget_all(self) -> None:
+        """Before everything that is kept is read again."""
+        self.removed.clear()
+        self.last_vote = self._checkpointed = self._answered = 0
 
     def start_anew(self, votes: int) -> None:
         """After so many votes others will be counted."""

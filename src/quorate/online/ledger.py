@@ -1,8 +1,8 @@
 """What was counted, step by step, and the way back.
 
-A step is counted whole or not at all: what it is about to change is copied first, and put back when
-it is cut short, at whatever moment. The copies of the latest steps are kept, so that they can be
-undone as quickly as they were done.
+A step that is cut short leaves a ledger that is not whole, which is then made anew from a checkpoint
+and the votes that came after it. The latest steps can be undone as quickly as they were done, since
+sums of votes that count fully are exact.
 """
 
 from __future__ import annotations
@@ -15,27 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.kernels import Codes
-from quorate.online.ballots import Column, Rows
+from quorate.online.ballots import Column
 from quorate.online.names import Names
-from quorate.online.state import Image, State
+from quorate.online.state import State, Undo
 from quorate.result import Result
 
 T = TypeVar("T")
 
 ROLES = ("task", "worker", "label")
-UNDO_BYTES = 32e6
-OVERHEAD = 600  # bytes of a copy beside the rows
+MOST_BELIEFS = 50_000  # of tasks, kept to undo the latest steps
 
 
-class Before(NamedTuple):
-    """Everything that a step is about to change, as it was."""
+class Done(NamedTuple):
+    """A step that can be undone."""
 
-    steps: int
-    votes: int
+    undo: Undo
     names: tuple[int, ...]
-    settled: Result | None
-    state: Image
-    size: int
+    votes: int
 
 
 class Checkpoint(NamedTuple):
@@ -56,9 +52,10 @@ class Ledger:
         self.from_start = state.ballots.n_votes
         self.sizes, self.ids = Column(np.int64), Column(np.int64)
         self.settled: Result | None = None
-        self._undo: deque[Before] = deque()
-        self._undo_bytes = 0
-        self._under_way: Before | None = None
+        self.whole = True
+        self._names_before = self._n_names()
+        self._done: deque[Done] = deque()
+        self._n_beliefs = 0
 
     @property
     def n_steps(self) -> int:
@@ -76,7 +73,7 @@ class Ledger:
     def last_id(self) -> int:
         return self.ids.cells[self.ids.height - 1] if self.ids.height else 0
 
-    # A step, whole or not at all.
+    # A step.
 
     def count(
         self,
@@ -85,111 +82,134 @@ class Ledger:
         ids: Sequence[int],
         count: Callable[[], T],
         keep: Callable[[], None] | None = None,
+        first: slice | NDArray[np.bool_] | None = None,
     ) -> T:
-        """Count votes whose names were looked up: new ones get codes in place of -1. What was
-        counted is kept before it is there for good."""
-        before = self._before(*self._touched(*found[:2]))
+        """Count votes whose names were looked up: new ones get codes in place of -1. They are there
+        for good when they are kept, and gone when that fails. `first` tells which tasks come first
+        of the same."""
+        self._names_before = self._n_names()
+        self.whole, settled = False, self.settled
+        for role, names, codes in zip(ROLES, asked, found, strict=True):
+            self.names[role].complete(names, codes)
+        tasks = _once(found[0]) if first is None else found[0][first]
+        done = Done(self.state.before(tasks), self._names_before, len(ids))
+        wider = self._make_room()
+        self.settled = None
+        answer = count()
+        self.ids.append(ids[0]) if len(ids) == 1 else self.ids.extend(np.asarray(ids))
+        self.sizes.append(len(ids))
+        self._remember(done, wider)
+        self.whole = True
+        if keep is not None:
+            self._keep(keep, settled)
+        return answer
 
-        def step() -> T:
-            for role, names, codes in zip(ROLES, asked, found, strict=True):
-                self.names[role].complete(names, codes)
-            self._make_room()
-            answer = count()
-            self.ids.extend(np.asarray(ids, dtype=np.int64))
-            self.sizes.append(len(ids))
-            return answer
+    def count_vote(
+        self,
+        vote: Sequence[Any],
+        codes: list[int],
+        id: int,
+        keep: Callable[[], None] | None = None,
+    ) -> list[float]:
+        """`count` for one vote, which is most of what is done: straight."""
+        before = self._names_before = self._n_names()
+        self.whole, settled = False, self.settled
+        if -1 in codes:
+            for i, names in enumerate(self.names.values()):
+                if codes[i] < 0:
+                    codes[i] = names.append(vote[i])
+        task, worker, label = codes
+        done = Done(self.state.before((task,)), before, 1)
+        wider = self._make_room()
+        self.settled = None
+        belief = self.state.add(task, [(worker, label)])
+        self.ids.append(id)
+        self.sizes.append(1)
+        self._remember(done, wider)
+        self.whole = True
+        if keep is not None:
+            self._keep(keep, settled)
+        return belief
 
-        return self._whole(before, step, keep)
+    def _n_names(self) -> tuple[int, ...]:
+        return tuple([len(names.names) for names in self.names.values()])
+
+    def _remember(self, done: Done, wider: bool) -> None:
+        """For `undo`; what was believed of fewer classes is of no use."""
+        if wider:
+            self._forget_done()
+            return
+        self._done.append(done)
+        self._n_beliefs += len(done.undo.tasks)
+        while self._n_beliefs > MOST_BELIEFS:
+            self._n_beliefs -= len(self._done.popleft().undo.tasks)
+
+    def _forget_done(self) -> None:
+        self._done.clear()
+        self._n_beliefs = 0
+
+    def _keep(self, keep: Callable[[], None], settled: Result | None) -> None:
+        try:
+            keep()
+        except BaseException:
+            if self.can_undo(self.n_steps - 1):
+                self.undo()
+                self.settled = settled
+            else:
+                self.whole = False
+            raise
 
     def new_names(self) -> dict[str, list[tuple[int, Any]]]:
-        """Names that came with the step that is under way, with their ids."""
-        assert self._under_way is not None
+        """Names that came with the last step, with their ids."""
+        if self._names_before == self._n_names():
+            return {}
         return {
             role: names.new(n)
-            for (role, names), n in zip(self.names.items(), self._under_way.names, strict=True)
+            for (role, names), n in zip(self.names.items(), self._names_before, strict=True)
             if len(names) > n
         }
 
     def settle(self, result: Result | None, keep: Callable[[], None] | None = None) -> None:
         """Believe what a fit of all votes has found, if there are votes."""
+        self.whole = False
+        if result is not None:
+            self.state.believe_all(result.posterior, result.params.state.hard)
+        self.sizes.append(0)
+        self.settled = result
+        self._forget_done()
+        if keep is not None:
+            keep()
+        self.whole = True
 
-        def step() -> None:
-            if result is not None:
-                self.state.believe_all(result.posterior, result.params.state.hard)
-            self.sizes.append(0)
-            self.settled = result
-
-        self._whole(self._before([], []), step, keep)
-
-    def _whole(self, before: Before, step: Callable[[], T], keep: Callable[[], None] | None) -> T:
-        self._under_way = before
-        try:
-            self.settled = None
-            done = step()
-            if keep is not None:
-                keep()
-        except BaseException:
-            self.recover()
-            raise
-        self._undo.append(before)
-        self._undo_bytes += before.size
-        self._under_way = None
-        while self._undo_bytes > UNDO_BYTES and len(self._undo) > 1:
-            self._undo_bytes -= self._undo.popleft().size
-        return done
-
-    def recover(self) -> None:
-        """Put back what a step has changed that was cut short; done twice it does no harm."""
-        before = self._under_way
-        if before is None:
-            return
-        self.state.restore(before.state)
-        for names, n in zip(self.names.values(), before.names, strict=True):
-            names.cut(n)
-        self.ids.cut(before.votes)
-        self.sizes.cut(before.steps)
-        self.settled = before.settled
-        while self._undo and self._undo[-1].steps >= before.steps:
-            self._undo_bytes -= self._undo.pop().size
-        self._under_way = None
-
-    def _touched(self, tasks: list[int] | Codes, workers: list[int] | Codes) -> tuple[Rows, Rows]:
-        """Of the tasks, and of all workers whose sums their votes change, those that are known."""
-        if isinstance(tasks, np.ndarray):
-            known = np.unique(tasks[tasks >= 0])
-            others = self.state.workers_on_any(known)
-            return known, np.union1d(others, workers[workers >= 0])
-        some = {task for task in tasks if task >= 0}
-        voters = {worker for worker in workers if worker >= 0}
-        for task in some:
-            voters.update(self.state.workers_on(task))
-        return list(some), list(voters)
-
-    def _before(self, tasks: Rows, workers: Rows) -> Before:
-        image = self.state.image(tasks, workers)
-        names = tuple(map(len, self.names.values()))
-        columns = (image.belief, *image.columns)
-        size = OVERHEAD + 8 * (len(tasks) + len(workers)) * sum(c.width for c in columns)
-        return Before(self.n_steps, self.ids.height, names, self.settled, image, size)
-
-    def _make_room(self) -> None:
-        if len(self.names["label"]) > self.state.n_classes:
+    def _make_room(self) -> bool:
+        """Whether there are new classes."""
+        wider = len(self.names["label"]) > self.state.n_classes
+        if wider:
             self.state.widen(len(self.names["label"]))
         self.state.grow(len(self.names["task"]), len(self.names["worker"]))
+        return wider
 
     # The way back.
 
     def can_undo(self, steps: int) -> bool:
         """Whether the steps after the first so many can be undone."""
-        return self.n_steps == steps or (bool(self._undo) and self._undo[0].steps <= steps)
+        return self.whole and self.state.exact and self.n_steps - steps <= len(self._done)
 
     def undo(self) -> None:
         """Undo the last step."""
-        self._under_way = self._undo[-1]
-        self.recover()
+        self.whole = False
+        done = self._done.pop()
+        self._n_beliefs -= len(done.undo.tasks)
+        self.state.undo(done.undo)
+        for names, n in zip(self.names.values(), done.names, strict=True):
+            names.cut(n)
+        self.ids.cut(self.ids.height - done.votes)
+        self.sizes.cut(self.n_steps - 1)
+        self.settled = None
+        self.whole = True
 
     def checkpoint(self) -> Checkpoint:
-        names = tuple(map(len, self.names.values()))
+        names = self._n_names()
         arrays = {name: array.copy() for name, array in self.state.as_arrays().items()}
         return Checkpoint(self.n_steps, self.ids.height, names, arrays)
 
@@ -217,7 +237,7 @@ class Ledger:
         return then
 
     def place_of(self, step: int) -> int:
-        """How many votes came in the steps before one; looked for from the end."""
+        """How many votes came in the steps before one."""
         return self.ids.height - int(self.sizes.values[step:].sum())
 
     def step_of(self, id: int) -> int:
@@ -239,8 +259,9 @@ class Redo:
         self.after = after
         self.rewound = False
         self.without = frozenset(without)
-        place = ledger.place_of(after)
-        ids, sizes = ledger.ids.values[place:], ledger.sizes.values[after:]
+        sizes, place = ledger.sizes.values[after:], int(ledger.sizes.values[:after].sum())
+        votes = slice(place, place + int(sizes.sum()))
+        ids = ledger.ids.values[votes]
         stay = ~np.isin(ids, list(without))
         step = np.repeat(np.arange(len(sizes)), sizes)[stay]
         left = np.bincount(step, minlength=len(sizes))
@@ -248,9 +269,8 @@ class Redo:
         self._ids = ids[stay].tolist()
         ballots = ledger.state.ballots
         self._columns = [
-            [ledger.names[role].names[code] for code in codes.values[-len(stay) :][stay].tolist()]
+            [ledger.names[role].names[code] for code in codes.values[ledger.from_start :][votes][stay].tolist()]
             for role, codes in zip(ROLES, (ballots.task, ballots.worker, ballots.label), strict=True)
-            if len(stay)
         ]
         self._ends = np.cumsum(self._sizes, dtype=np.int64).tolist()
 
@@ -265,3 +285,20 @@ class Redo:
     def leave_out(self, number: int) -> None:
         """A step that could not be counted."""
         del self._sizes[number], self._ends[number]
+
+    def then(self, other: Redo, done: int) -> Redo:
+        """After these steps those of another that are not done yet."""
+        start = other._ends[done - 1] if done else 0
+        self._sizes += other._sizes[done:]
+        self._ids += other._ids[start:]
+        for column, more in zip(self._columns, other._columns, strict=True):
+            column += more[start:]
+        self._ends = np.cumsum(self._sizes, dtype=np.int64).tolist()
+        self.without |= other.without
+        return self
+
+
+def _once(tasks: list[int] | Codes) -> Sequence[int] | Codes:
+    if isinstance(tasks, np.ndarray):
+        return np.unique(tasks)
+    return tasks if len(tasks) == 1 else list(set(tasks))

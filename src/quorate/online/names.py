@@ -42,26 +42,29 @@ class Names:
         """Of the kept names those with these ids, in this order."""
         chosen = Names(self.role, map(self.kept.__getitem__, ids.tolist()), self.closed)
         chosen.ids.values[:] = ids
-        chosen.kept, chosen._n_ids = self.kept, len(self.kept)
-        absent = np.ones(len(self.kept), dtype=bool)
-        absent[ids] = False
-        chosen._absent = {self.kept[id]: id for id in np.flatnonzero(absent).tolist()}
+        chosen._take_kept(self.kept)
         return chosen
 
     def first(self, n: int) -> Names:
         """The first so many, as if the others had not come."""
-        if len(self.kept) >= self._n_ids:
-            return self.some(self.ids.values[:n])
-        return Names(self.role, self.names[:n], self.closed)
+        fewer = Names(self.role, self.names[:n], self.closed)
+        fewer.ids.values[:] = self.ids.values[:n]
+        fewer._take_kept(self.kept)
+        return fewer
+
+    def _take_kept(self, kept: list[Any]) -> None:
+        absent = np.ones(len(kept), dtype=bool)
+        absent[self.ids.values[self.ids.values < len(kept)]] = False
+        self.kept, self._n_ids = kept, max(len(kept), len(self.names))
+        self._absent = {kept[id]: id for id in np.flatnonzero(absent).tolist()}
 
     def cut(self, n: int) -> None:
         """Forget all but the first so many; those that are kept keep their ids."""
         ids = self.ids.values[n:].tolist()
-        for name, id in zip(self.names[n:], ids, strict=False):
+        for name, id in zip(self.names[n:], ids, strict=True):
             if id < len(self.kept):
                 self._absent[name] = id
-        for name in self.names[n:]:
-            self._codes.pop(name, None)
+            del self._codes[name]
         del self.names[n:]
         self.ids.cut(n)
         self._n_ids = max(len(self.kept), n)
@@ -82,6 +85,13 @@ class Names:
         code = self._codes.get(name)
         if code is None:
             raise DataError(f"There is no vote of {self.role} {shown(name)}.")
+        return code
+
+    def code(self, name: Any) -> int:
+        """The code of a name, -1 for a new one that is fit for a code."""
+        code = self._codes.get(name, -1)
+        if code < 0:
+            self._require_all_fit([name])
         return code
 
     def look_up(self, names: Sequence[Any]) -> list[int]:
@@ -105,10 +115,10 @@ class Names:
             new = [i for i, code in enumerate(codes) if code < 0] if -1 in codes else []
         for i in new:
             known = self._codes.get(names[i])
-            codes[i] = self._append(names[i]) if known is None else known
+            codes[i] = self.append(names[i]) if known is None else known
 
-    def _append(self, name: Any) -> int:
-        """In the list first: whatever is in the dictionary can be cut."""
+    def append(self, name: Any) -> int:
+        """The code of a new name that is fit for one."""
         code, name = len(self.names), plain(name)
         id = self._absent.get(name, self._n_ids)
         self.names.append(name)

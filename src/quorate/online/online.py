@@ -194,13 +194,26 @@ class Online:
                 self._unsure = True
         elif writing and self._closed:
             raise UsageError("This Online is closed: open it again.")
-        if self._unsure:
-            self.ledger.recover()
-            if keeper is not None:
-                keeper.catch_up(self)
-            self._unsure = False
-        if refresh and self._removed:
+        if self._unsure or not self.ledger.whole:
+            self._recover()
+        if refresh and (self._removed or self._redo is not None):
             self._refresh()
+
+    def _recover(self) -> None:
+        """What was cut short has happened if it is kept; a ledger that is not whole is made anew."""
+        if self._keeper is not None:
+            if not self.ledger.whole:
+                self._removed, self._redo = set(), None
+                self.ledger = self.ledger.at(self._checkpoints[0])
+                self._keeper.forget_all()
+            self._keeper.catch_up(self)
+        elif not self.ledger.whole:
+            first = self._checkpoint_before(self.ledger.n_steps).steps
+            redo = Redo(self.ledger, first, self._removed)
+            if self._redo is not None and self._redo.rewound:
+                redo = redo.then(self._redo, self.ledger.n_steps - self._redo.after)
+            self._redo = redo
+        self._unsure = False
 
     def _refresh(self) -> None:
         """Count anew without the votes that were taken back; when this is cut short, it goes on
@@ -208,7 +221,6 @@ class Online:
         if self._redo is None:
             self._redo = Redo(self.ledger, self._step_to_go_back_to(), self._removed)
         redo = self._redo
-        self.ledger.recover()
         if not redo.rewound:
             self._rewind(redo.after)
             redo.rewound = True
@@ -272,7 +284,7 @@ class Online:
         with self._lock:
             self._ready(writing=True)
             if isinstance(votes, tuple) and len(votes) == 3 and not isinstance(votes[0], tuple):
-                added: Any = self._add_rows([votes])[0]
+                added: Any = self._add_vote(votes)
             elif isinstance(votes, list) and votes and isinstance(votes[0], (tuple, list)):
                 added = self._add_rows(votes)
             else:
@@ -296,6 +308,19 @@ class Online:
     def _next_ids(self, n: int) -> range:
         last = self.ledger.last_id if self._keeper is None else self._keeper.last_vote
         return range(last + 1, last + 1 + n)
+
+    def _add_vote(self, vote: tuple[Any, Any, Any]) -> Answer:
+        keeper, ledger = self._keeper, self.ledger
+        codes = [ledger.names[role].code(name) for role, name in zip(ROLES, vote, strict=True)]
+        self._require_open(vote[:1], codes[:1])
+        self._unsure = True
+        if keeper is None:
+            belief = ledger.count_vote(vote, codes, ledger.last_id + 1)
+        else:
+            id = keeper.last_vote + 1
+            belief = ledger.count_vote(vote, codes, id, lambda: keeper.keep_vote(ledger, id, codes))
+        self._unsure = False
+        return self._answer(codes[0], belief)
 
     def _add_rows(self, rows: Sequence[Sequence[Any]]) -> list[Answer]:
         for row in rows:
@@ -327,17 +352,19 @@ class Online:
         ids: Sequence[int],
         count: Callable[[], T],
         keeper: Keeper | None,
-        coded: Callable[[], Sequence[Any]] | None = None,
+        coded: Sequence[Any] | None = None,
+        first: Any = None,
     ) -> T:
         """Count a step, and keep it."""
         ledger = self.ledger
 
         def keep() -> None:
             assert keeper is not None
-            keeper.keep_votes(ledger, ids, found if coded is None else coded())
+            keeper.keep_votes(ledger, ids, found if coded is None else coded)
 
         self._unsure = True
-        answer = ledger.count(asked, found, ids, count, keep if keeper is not None else None)
+        kept = None if keeper is None else keep
+        answer = ledger.count(asked, found, ids, count, kept, first)
         self._unsure = False
         return answer
 
@@ -375,7 +402,8 @@ class Online:
             return state.add_table(*coded, coded[0][first])[1]
 
         ids = self._next_ids(len(frame))
-        posterior = self._counted(columns, found, ids, count, self._keeper, lambda: coded)
+        known = slice(None) if len(columns[0]) == len(tasks) else first
+        posterior = self._counted(columns, found, ids, count, self._keeper, coded, known)
         return self._table(tasks, coded[0][first], posterior)
 
     def _look_up(self, columns: Sequence[Sequence[Any]]) -> list[list[int]]:

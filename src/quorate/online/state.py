@@ -24,25 +24,20 @@ from quorate.labels import Labels
 from quorate.model import dense
 from quorate.models import DawidSkene, OneCoin
 from quorate.models.em import class_shares
-from quorate.online.ballots import Ballots, Column, Places, Rows
+from quorate.online.ballots import Ballots, Column, Places
 from quorate.online.sums import Said, Sums, learned, sums_for
 
 GRAIN = 2.0**32
 
 
-class Image(NamedTuple):
-    """What a state was: the rows that a step changes in place, and what it replaces."""
+class Undo(NamedTuple):
+    """What a step has changed: of its tasks what was believed before, and the sizes."""
 
-    tasks: Rows
-    workers: Rows
-    ballots: tuple[Any, ...]
-    belief: Column
-    sums: Sums
-    columns: tuple[Column, ...]
-    beliefs: Any
-    counts: tuple[Any, ...]
-    n_classes: int
-    classes: list[float]
+    tasks: Sequence[int] | Codes
+    belief: Any
+    n_votes: int
+    n_tasks: int
+    n_workers: int
     hard: bool
 
 
@@ -68,49 +63,41 @@ class State:
             self.belief.grow(n_tasks)
             self.sums.grow(n_workers)
 
-    # Back to what was.
+    @property
+    def exact(self) -> bool:
+        """Whether what is added can be taken away again without a rest."""
+        return self.ballots.half_life is None
 
-    def image(self, tasks: Rows, workers: Rows) -> Image:
-        """For `restore`, before votes of these workers, and of all others on these tasks, are
-        counted: all that are known."""
-        columns = self.sums.columns
-        return Image(
-            tasks,
-            workers,
-            self.ballots.before(tasks, workers),
-            self.belief,
-            self.sums,
-            columns,
-            self.belief.copies(tasks),
-            tuple(column.copies(workers) for column in columns),
-            self.n_classes,
-            self.classes.copy(),
-            self.hard,
-        )
+    def before(self, tasks: Sequence[int] | Codes) -> Undo:
+        """For `undo`, before votes on these tasks come."""
+        ballots, believed = self.ballots, self.belief
+        if isinstance(tasks, np.ndarray):
+            belief: Any = np.zeros((len(tasks), self.n_classes))
+            known = tasks < believed.height
+            belief[known] = believed.rows.take(tasks[known], axis=0)
+        else:
+            k = self.n_classes
+            belief = [
+                believed.cells[task * k : (task + 1) * k].tolist()
+                if task < believed.height
+                else [0.0] * k
+                for task in tasks
+            ]
+        sizes = (ballots.n_votes, ballots.n_tasks, ballots.n_workers)
+        return Undo(tasks, belief, *sizes, self.hard)
 
-    def restore(self, image: Image) -> None:
-        """Bring everything back to what it was; done twice it does no harm."""
-        (_, n_tasks, n_workers), *_ = image.ballots
-        self.ballots.restore(image.tasks, image.workers, image.ballots)
-        self.belief, self.sums = image.belief, image.sums
-        self.belief.cut(n_tasks)
-        self.belief.put(image.tasks, image.beliefs)
-        self.sums.columns, self.sums.n_classes = image.columns, image.n_classes
-        for column, copies in zip(image.columns, image.counts, strict=True):
-            column.cut(n_workers)
-            column.put(image.workers, copies)
-        self.n_classes, self.hard = image.n_classes, image.hard
-        self.classes = image.classes.copy()
-
-    def workers_on(self, task: int) -> list[int]:
-        """Who has voted on a task."""
-        worker = self.ballots.worker.cells
-        return [worker[place] for place in self.ballots.of(task)]
-
-    def workers_on_any(self, tasks: Codes) -> Codes:
-        """Who has voted on any of the tasks."""
-        places, _ = self.ballots.of_tasks(tasks)
-        return _numbered(self.ballots.worker.values[places], self.ballots.n_workers)[0]
+    def undo(self, undo: Undo) -> None:
+        """Take back the last votes, exactly."""
+        tasks, before = np.asarray(undo.tasks), np.array(undo.belief)
+        places, block, workers = self._block(tasks)
+        now, weight = self.belief.rows.take(tasks, axis=0), np.ones(len(places))
+        self.sums.move_block(block, workers, -weight, now, before, places < undo.n_votes)
+        self._add_to_classes(before - now)
+        self.belief.rows[tasks] = before
+        self.belief.cut(undo.n_tasks)
+        self.sums.cut(undo.n_workers)
+        self.ballots.undo(undo.n_votes, undo.n_tasks, undo.n_workers)
+        self.hard = undo.hard
 
     # One task, in plain Python.
 

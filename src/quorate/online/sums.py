@@ -64,6 +64,10 @@ class Sums(ABC):
         for column in self.columns:
             column.grow(n_workers)
 
+    def cut(self, n_workers: int) -> None:
+        for column in self.columns:
+            column.cut(n_workers)
+
     @abstractmethod
     def move(
         self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]
@@ -113,7 +117,7 @@ class Sums(ABC):
         counts[counts < 0] = LEAST
         self.counts.rows[workers] = counts
 
-    def _sum_up(self, workers: Codes | slice) -> None:
+    def _sum_up(self, workers: NDArray[np.integer] | slice) -> None:
         """Bring what depends on the counts up to date."""
 
     @abstractmethod
@@ -210,7 +214,7 @@ class ConfusionSums(Sums):
         product: Floats = csr_array((weight, pair, block.indptr), shape=shape).T @ belief
         return product.reshape(n_workers, k * k)
 
-    def _sum_up(self, workers: Codes | slice) -> None:
+    def _sum_up(self, workers: NDArray[np.integer] | slice) -> None:
         k, counts = self.n_classes, self.counts.rows[workers]
         self.met.rows[workers] = counts.reshape(len(counts), k, k).sum(axis=1)
 

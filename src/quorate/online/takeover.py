@@ -89,6 +89,7 @@ class _Taken:
     def __init__(self, names: Mapping[str, Sequence[Any]]) -> None:
         self.ids = {role: {name: id for id, name in enumerate(names[role])} for role in ROLES}
         self.votes: list[tuple[int, ...]] = []
+        self.batch: list[int] = []
         self.places: dict[tuple[int, int], list[int]] = {}
         self.removed: list[int] = []
         self.settlings: list[int] = []
@@ -108,7 +109,8 @@ class _Taken:
             batch = len(self.votes) + 1
             for vote in rest:
                 task, worker, label = map(self._id, ROLES, vote)
-                self.votes.append((len(self.votes) + 1, batch, task, worker, label))
+                self.votes.append((len(self.votes) + 1, task, worker, label))
+                self.batch.append(batch)
                 self.places.setdefault((task, worker), []).append(len(self.votes))
 
     def _id(self, role: str, name: Any) -> int:
@@ -120,6 +122,7 @@ class _Taken:
         return known.setdefault(name, len(known))
 
     def content(self) -> Content:
-        votes = np.array(self.votes, dtype=np.int64).reshape(-1, 5)
+        votes = np.array(self.votes, dtype=np.int64).reshape(-1, 4)
         names = {role: list(ids) for role, ids in self.ids.items()}
-        return Content(names, votes, self.removed, self.settlings)
+        batch = np.array(self.batch, dtype=np.int64)
+        return Content(names, votes, batch, self.removed, self.settlings)
