@@ -31,6 +31,7 @@ votes_of = st.lists(
 
 def state_of(online: Online) -> dict[str, Any]:
     """All that there is, by name and in no order."""
+    assert online.n_votes >= 0
     state, names = online.ledger.state, online.ledger.names
     tasks, workers = names["task"].names, names["worker"].names
     counts = state.sums.counts.rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 FEWEST, SHARE = 5_000, 1 / 40
 
@@ -13,18 +14,18 @@ def is_due(votes: int, last: int) -> bool:
 
 
 def thinned(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those of some checkpoints, the newest first, that can go: each that stays is half as far
-    back again as the one after it.
+    """Those of some checkpoints, the newest first, that can go: without one, the next older one is
+    at most twice as far back as the next newer one.
 
     Examples:
-        >>> thinned([(100, 0), (90, 0), (80, 0), (70, 0), (60, 0), (50, 0), (0, 0)])
-        [(70, 0), (50, 0)]
+        >>> thinned([(100, 0), (90, 0), (80, 0), (70, 0), (60, 0), (50, 0), (40, 0)])
+        [(50, 0), (60, 0)]
     """
-    gone, newest, last = [], places[0][0], -1
-    for place in places:
-        back = newest - place[0]
-        if last > 0 and back < 1.5 * last:
+    gone, newest = [], places[0][0]
+    older, *rest = reversed(places)
+    for place, newer in pairwise(rest):
+        if newest - older[0] <= 2 * (newest - newer[0]):
             gone.append(place)
         else:
-            last = back
+            older = place
     return gone
