@@ -258,6 +258,7 @@ def test_votes_and_answers_can_be_read_with_any_tool(tmp_path: Path) -> None:
         (("t", ("site", "ann"), "a"), "worker .'site', 'ann'. is neither text nor a 64-bit number"),
         (("t", "w", ("cat", "dog")), "is neither text nor a 64-bit number"),
         ((datetime.date(2020, 1, 1), "w", "a"), "is neither text nor a 64-bit number"),
+        (("t", ["ann"], "a"), "worker .'ann'. is neither text nor a 64-bit number"),
         ((2**80, "w", "a"), "is neither text nor a 64-bit number"),
         (("\ud800", "w", "a"), "half a character"),
     ],
@@ -312,13 +313,13 @@ def test_a_name_that_comes_back_is_the_same_name(tmp_path: Path) -> None:
         assert close(state_of(online), state_of(plain))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["fast-dawid-skene", "one-coin"])
 @pytest.mark.parametrize("half_life", [None, 5])
 def test_cut_short_anywhere_it_has_happened_or_not(
     method: str, half_life: float | None, tmp_path: Path
 ) -> None:
-    """An exception at every line that is gone through, one after the other: what is there then is
-    what a fresh one has that got the same."""
+    """An exception at many a line that is gone through: what is there then is what a fresh one has
+    that got the same. (`make chaos` tries every line.)"""
     votes, _ = crowd_votes(12, 3)
     frame = pl.DataFrame(votes[20:26], schema=["task", "worker", "label"], orient="row")
     first = votes[:18]
@@ -341,7 +342,7 @@ def test_cut_short_anywhere_it_has_happened_or_not(
         call(with_it)
         possible = [known_of(without), known_of(with_it)]
         for kept in (False, True):
-            for line in range(1, 100_000, 7 if kept else 3):
+            for line in range(len(method), 100_000, 149 if kept else 29):
                 place = tmp_path / f"{number}-{line}" if kept else None
                 online = begun(place)
                 if not cut_short(lambda online=online, call=call: call(online), line):
@@ -461,7 +462,9 @@ def test_taking_back_the_last_vote_does_not_count_everything_again(
         counted: list[int] = []
         again = Online.count_again
         monkeypatch.setattr(
-            Online, "count_again", lambda self, ids, c: (counted.append(len(ids)), again(self, ids, c))
+            Online,
+            "count_again",
+            lambda self, ids, c: (counted.append(len(ids)), again(self, ids, c)),
         )
         online.remove("t3", "w9")
         assert state_of(online) == before and not counted
@@ -570,7 +573,7 @@ def test_a_damaged_log_of_a_killed_process_is_refused(tmp_path: Path) -> None:
     damaged[len(whole) // 2] ^= 4
     log.write_bytes(damaged)
     for _ in range(2):
-        with pytest.raises(DataError, match="votes.db-wal is damaged: of .* pages .* can be read"):
+        with pytest.raises(DataError, match=r"wal is damaged: of .* pages .* can be read"):
             Online.open(tmp_path)
         assert log.read_bytes() == damaged, "nothing that may still be repaired is touched"
     with Online.open(tmp_path, recover=True) as online:

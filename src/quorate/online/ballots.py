@@ -33,13 +33,15 @@ class Column:
 
     def grow(self, height: int) -> None:
         """New rows are zero."""
-        needed = height * self.width
-        if needed > len(self._array):
-            larger = np.zeros(max(needed, 2 * len(self._array)), self._array.dtype)
-            larger[: self.height * self.width] = self.values
-            self._array = larger
-            self.cells = larger.data
+        if height * self.width > len(self._array):
+            self._reserve(height)
         self.height = height
+
+    def _reserve(self, height: int) -> None:
+        larger = np.zeros(max(height * self.width, 2 * len(self._array)), self._array.dtype)
+        larger[: self.height * self.width] = self.values
+        self._array = larger
+        self.cells = larger.data
 
     def cut(self, height: int) -> None:
         """Take the rows after so many away again."""
@@ -47,9 +49,12 @@ class Column:
         self.height = height
 
     def append(self, value: float) -> None:
+        """One row of one number, which is there when it is written."""
         end = self.height
-        self.grow(end + 1)
+        if end == len(self._array):
+            self._reserve(end + 1)
         self.cells[end] = value
+        self.height = end + 1
 
     def extend(self, values: NDArray[Any]) -> None:
         before = self.height * self.width

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from quorate.errors import DataError
 from quorate.online import wal
 from quorate.online.checkpoints import thinned
-from quorate.online.ledger import ROLES, Checkpoint
+from quorate.online.ledger import Checkpoint
 
 APPLICATION = 0x51756F72
 FORMAT = 1
@@ -236,9 +236,7 @@ class Database:
         except sqlite3.Error as error:
             raise self._unwritten(error) from None
 
-    def add(
-        self, names: NumberedNames, votes: Sequence[Sequence[int]] | NDArray[np.int64]
-    ) -> None:
+    def add(self, names: NumberedNames, votes: Sequence[Sequence[int]] | NDArray[np.int64]) -> None:
         """New names, and votes of ids: (id, task, worker, label), or columns of them."""
         self._transact(lambda: self._insert(names, votes))
 
@@ -383,10 +381,9 @@ class Database:
 
     def _votes(self, after: int) -> NDArray[np.int64]:
         last = self._connection.execute("SELECT max(id) FROM votes").fetchone()[0] or 0
-        parts = [np.zeros((0, 4), dtype=np.int64)]
-        for start in range(after, last, ROWS_AT_A_TIME):
-            parts.append(self._some_votes(start, min(start + ROWS_AT_A_TIME, last)))
-        return np.concatenate(parts)
+        starts = range(after, last, ROWS_AT_A_TIME)
+        parts = [self._some_votes(start, min(start + ROWS_AT_A_TIME, last)) for start in starts]
+        return np.concatenate([NOTHING.votes, *parts])
 
     def _some_votes(self, after: int, last: int) -> NDArray[np.int64]:
         """As text, which is several times quicker than row by row."""

@@ -215,17 +215,13 @@ class Keeper:
             return None
         return found
 
-    def _count(
-        self, online: Online, content: Content, steps: NDArray[np.int64], done: int
-    ) -> None:
+    def _count(self, online: Online, content: Content, steps: NDArray[np.int64], done: int) -> None:
         place = int(steps[:done].sum())
         names = [online.ledger.names[role].kept for role in ROLES]
         for size in steps[done:].tolist():
             rows = content.votes[place : place + size]
             place += size
-            columns = [
-                [kept[id] for id in rows[:, 1 + i].tolist()] for i, kept in enumerate(names)
-            ]
+            columns = [[kept[id] for id in rows[:, 1 + i].tolist()] for i, kept in enumerate(names)]
             try:
                 online.count_again(rows[:, 0].tolist(), columns)
             except MemoryError:

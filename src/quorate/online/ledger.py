@@ -1,8 +1,8 @@
 """What was counted, step by step, and the way back.
 
-A step that is cut short leaves a ledger that is not whole, which is then made anew from a checkpoint
-and the votes that came after it. The latest steps can be undone as quickly as they were done, since
-sums of votes that count fully are exact.
+A step that is cut short leaves a ledger that is not whole, which is then made anew from a
+checkpoint and the votes that came after it. The latest steps can be undone as quickly as they were
+done, since sums of votes that count fully are exact.
 """
 
 from __future__ import annotations
@@ -99,9 +99,7 @@ class Ledger:
         self.ids.append(ids[0]) if len(ids) == 1 else self.ids.extend(np.asarray(ids))
         self.sizes.append(len(ids))
         self._remember(done, wider)
-        self.whole = True
-        if keep is not None:
-            self._keep(keep, settled)
+        self._keep(keep, done, settled)
         return answer
 
     def count_vote(
@@ -126,9 +124,7 @@ class Ledger:
         self.ids.append(id)
         self.sizes.append(1)
         self._remember(done, wider)
-        self.whole = True
-        if keep is not None:
-            self._keep(keep, settled)
+        self._keep(keep, done, settled)
         return belief
 
     def _n_names(self) -> tuple[int, ...]:
@@ -148,16 +144,17 @@ class Ledger:
         self._done.clear()
         self._n_beliefs = 0
 
-    def _keep(self, keep: Callable[[], None], settled: Result | None) -> None:
-        try:
-            keep()
-        except BaseException:
-            if self.can_undo(self.n_steps - 1):
-                self.undo()
-                self.settled = settled
-            else:
-                self.whole = False
-            raise
+    def _keep(self, keep: Callable[[], None] | None, done: Done, settled: Result | None) -> None:
+        """Keep the last step; what cannot be kept is undone, now or when it is made anew."""
+        if keep is not None:
+            try:
+                keep()
+            except BaseException:
+                if self.state.exact and self._done and self._done[-1] is done:
+                    self.undo()
+                    self.settled = settled
+                raise
+        self.whole = True
 
     def new_names(self) -> dict[str, list[tuple[int, Any]]]:
         """Names that came with the last step, with their ids."""
@@ -253,13 +250,16 @@ class Ledger:
 
 
 class Redo:
-    """The steps of a ledger after the first so many, without some votes: to be counted again."""
+    """The steps of a ledger after the first so many (and `until` others), without some votes: to
+    be counted again."""
 
-    def __init__(self, ledger: Ledger, after: int, without: set[int]) -> None:
+    def __init__(
+        self, ledger: Ledger, after: int, without: set[int], until: int | None = None
+    ) -> None:
         self.after = after
         self.rewound = False
         self.without = frozenset(without)
-        sizes, place = ledger.sizes.values[after:], int(ledger.sizes.values[:after].sum())
+        sizes, place = ledger.sizes.values[after:until], int(ledger.sizes.values[:after].sum())
         votes = slice(place, place + int(sizes.sum()))
         ids = ledger.ids.values[votes]
         stay = ~np.isin(ids, list(without))
@@ -269,8 +269,13 @@ class Redo:
         self._ids = ids[stay].tolist()
         ballots = ledger.state.ballots
         self._columns = [
-            [ledger.names[role].names[code] for code in codes.values[ledger.from_start :][votes][stay].tolist()]
-            for role, codes in zip(ROLES, (ballots.task, ballots.worker, ballots.label), strict=True)
+            [
+                ledger.names[role].names[code]
+                for code in codes.values[ledger.from_start :][votes][stay].tolist()
+            ]
+            for role, codes in zip(
+                ROLES, (ballots.task, ballots.worker, ballots.label), strict=True
+            )
         ]
         self._ends = np.cumsum(self._sizes, dtype=np.int64).tolist()
 

@@ -72,7 +72,9 @@ class Names:
     def new(self, n: int) -> list[tuple[int, Any]]:
         """Names after the first so many that are not kept yet, with their ids."""
         ids = self.ids.values[n:].tolist()
-        return [(id, name) for id, name in zip(ids, self.names[n:], strict=True) if id >= len(self.kept)]
+        return [
+            (id, name) for id, name in zip(ids, self.names[n:], strict=True) if id >= len(self.kept)
+        ]
 
     def learn(self, names: Iterable[Any]) -> None:
         """Names that another process has kept."""
@@ -89,14 +91,20 @@ class Names:
 
     def code(self, name: Any) -> int:
         """The code of a name, -1 for a new one that is fit for a code."""
-        code = self._codes.get(name, -1)
+        try:
+            code = self._codes.get(name, -1)
+        except TypeError:  # a list, say
+            raise self._unfit(name) from None
         if code < 0:
             self._require_all_fit([name])
         return code
 
     def look_up(self, names: Sequence[Any]) -> list[int]:
         """The codes of names, -1 for a new one; every new one is known to be fit for a code."""
-        found = list(map(self._codes.get, names, repeat(-1)))
+        try:
+            found = list(map(self._codes.get, names, repeat(-1)))
+        except TypeError:
+            return [self.code(name) for name in names]
         if -1 in found:
             self._require_all_fit([names[i] for i, code in enumerate(found) if code < 0])
         return found
@@ -140,12 +148,15 @@ class Names:
         if not isinstance(name, (str, int, float)) or (
             isinstance(name, int) and not -INT64 <= name < INT64
         ):
-            raise DataError(f"The {self.role} {shown(name)} is neither text nor a 64-bit number.")
+            raise self._unfit(name)
         if type(name) is not type(like):
             raise DataError(
                 f"The {self.role} {shown(name)} is not of the kind of {shown(like)}:"
                 f" name every {self.role} in numbers, or every one in words."
             )
+
+    def _unfit(self, name: Any) -> DataError:
+        return DataError(f"The {self.role} {shown(name)} is neither text nor a 64-bit number.")
 
 
 def plain(name: Any) -> Any:

@@ -28,7 +28,6 @@ from quorate.online.state import State
 from quorate.result import Result
 from quorate.votes import Votes, complete_rows, read_table, read_votes, shown
 
-
 T = TypeVar("T")
 
 
@@ -90,6 +89,7 @@ class Online:
         self._classes = None if classes is None else list(classes)
         self._lock = threading.RLock()
         self._closed = False
+        self._notes: list[str] = []
         self._keeper: Keeper | None = None
         self._removed: set[int] = set()  # votes that are still counted
         self._redo: Redo | None = None
@@ -156,8 +156,6 @@ class Online:
         """What was found amiss."""
         return self._notes if self._keeper is None else self._keeper.notes
 
-    _notes: list[str] = []
-
     @property
     def n_votes(self) -> int:
         """How many votes there are."""
@@ -200,7 +198,7 @@ class Online:
             self._refresh()
 
     def _recover(self) -> None:
-        """What was cut short has happened if it is kept; a ledger that is not whole is made anew."""
+        """What was cut short has happened if it is kept; what is not whole is made anew."""
         if self._keeper is not None:
             if not self.ledger.whole:
                 self._removed, self._redo = set(), None
@@ -208,12 +206,17 @@ class Online:
                 self._keeper.forget_all()
             self._keeper.catch_up(self)
         elif not self.ledger.whole:
-            first = self._checkpoint_before(self.ledger.n_steps).steps
-            redo = Redo(self.ledger, first, self._removed)
-            if self._redo is not None and self._redo.rewound:
-                redo = redo.then(self._redo, self.ledger.n_steps - self._redo.after)
-            self._redo = redo
+            self._redo = self._all_again(self._redo)
         self._unsure = False
+
+    def _all_again(self, redo: Redo | None) -> Redo:
+        """What came after the last checkpoint of a ledger that is not whole, and what was still to
+        be counted again."""
+        done = self.ledger.n_steps
+        if redo is not None and not redo.rewound:
+            done = redo.after
+        again = Redo(self.ledger, self._checkpoint_before(done).steps, self._removed, done)
+        return again if redo is None else again.then(redo, done - redo.after)
 
     def _refresh(self) -> None:
         """Count anew without the votes that were taken back; when this is cut short, it goes on
@@ -243,7 +246,7 @@ class Online:
         found = None if self._keeper is None else self._keeper.latest_checkpoint()
         if found is not None and found.steps <= step:
             return found
-        return next(c for c in reversed(self._checkpoints) if c.steps <= step)
+        return [c for c in self._checkpoints if c.steps <= step][-1]
 
     def _rewind(self, steps: int) -> None:
         """To what it was after so many steps."""
@@ -301,9 +304,7 @@ class Online:
             self._checkpoints.append(self.ledger.checkpoint())
             places = [(c.votes, c.steps) for c in reversed(self._checkpoints[1:])]
             gone = set(thinned(places))
-            self._checkpoints = [
-                c for c in self._checkpoints if (c.votes, c.steps) not in gone
-            ]
+            self._checkpoints = [c for c in self._checkpoints if (c.votes, c.steps) not in gone]
 
     def _next_ids(self, n: int) -> range:
         last = self.ledger.last_id if self._keeper is None else self._keeper.last_vote
@@ -399,7 +400,8 @@ class Online:
                 of if len(of) == len(frame) else _gathered(frame[role], some, of)
                 for role, some, of in zip(ROLES, asked, found, strict=True)
             ]
-            return state.add_table(*coded, coded[0][first])[1]
+            task, worker, label = coded
+            return state.add_table(task, worker, label, task[first])[1]
 
         ids = self._next_ids(len(frame))
         known = slice(None) if len(columns[0]) == len(tasks) else first
@@ -542,9 +544,7 @@ class Online:
         best, names = self.ledger.state.choose(task, belief), self.ledger.names
         return Answer(names["task"].names[task], names["label"].names[best], belief[best])
 
-    def _answers(
-        self, tasks: Sequence[int], posterior: Sequence[Sequence[float]]
-    ) -> list[Answer]:
+    def _answers(self, tasks: Sequence[int], posterior: Sequence[Sequence[float]]) -> list[Answer]:
         return [self._answer(task, p) for task, p in zip(tasks, posterior, strict=True)]
 
     def _table(self, names: pl.Series, tasks: Codes, posterior: Floats) -> pl.DataFrame:

@@ -25,7 +25,7 @@ from quorate.model import dense
 from quorate.models import DawidSkene, OneCoin
 from quorate.models.em import class_shares
 from quorate.online.ballots import Ballots, Column, Places
-from quorate.online.sums import Said, Sums, learned, sums_for
+from quorate.online.sums import Said, learned, sums_for
 
 GRAIN = 2.0**32
 

@@ -69,9 +69,7 @@ class Sums(ABC):
             column.cut(n_workers)
 
     @abstractmethod
-    def move(
-        self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]
-    ) -> None:
+    def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
         """Count a task's votes under another belief than before; new ones were under none, zero."""
 
     @abstractmethod
@@ -117,6 +115,7 @@ class Sums(ABC):
         counts[counts < 0] = LEAST
         self.counts.rows[workers] = counts
 
+    @abstractmethod
     def _sum_up(self, workers: NDArray[np.integer] | slice) -> None:
         """Bring what depends on the counts up to date."""
 
@@ -165,9 +164,7 @@ class ConfusionSums(Sums):
     def met(self) -> Column:
         return self.columns[1]
 
-    def move(
-        self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]
-    ) -> None:
+    def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
         k, counts, met = self.n_classes, self.counts.cells, self.met.cells
         for truth, (then, now) in enumerate(zip(before, after, strict=True)):
             if change := now - then:
@@ -257,9 +254,7 @@ class AccuracySums(Sums):
         counts = Column(np.float64, 2)
         return (counts, Column(np.int32, 2)) if self.fading else (counts,)
 
-    def move(
-        self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]
-    ) -> None:
+    def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
         counts, then, now = self.counts.cells, sum(before), sum(after)
         for worker, label, weight in votes:
             right = after[label] - before[label]
@@ -307,6 +302,9 @@ class AccuracySums(Sums):
         said = np.repeat(belief.sum(axis=1), np.diff(block.indptr))
         sums = (np.bincount(block.worker, weight * s, n_workers) for s in (right, said - right))
         return np.stack([*sums], axis=1)
+
+    def _sum_up(self, workers: NDArray[np.integer] | slice) -> None:
+        """Nothing does."""
 
     def of(self, workers: Codes | slice) -> Floats:
         chosen: Floats = self.counts.rows[workers]

@@ -1,7 +1,7 @@
 """Directories of versions that kept a log of their own: taken over once, and left as they are.
 
-votes.log was a record after the other: the length and the CRC-32 of what follows, both little-endian
-in four bytes, and JSON: ["add", vote, ...], ["remove", task, worker] or ["settle"].
+votes.log was a record after the other: the length and the CRC-32 of what follows, both
+little-endian in four bytes, and JSON: ["add", vote, ...], ["remove", task, worker] or ["settle"].
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class _Taken:
         if kind == "settle":
             self.settlings.append(len(self.votes))
         elif kind == "remove":
-            pair = tuple(map(self._id, ROLES, rest))
-            if places := self.places.get(pair):  # type: ignore[call-overload]
+            task, worker = map(self._id, ROLES, rest)
+            if places := self.places.get((task, worker)):
                 self.removed.append(places.pop())
         else:
             batch = len(self.votes) + 1

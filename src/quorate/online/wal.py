@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from quorate.errors import DataError
 
 HEADER, FRAME, SALTS = 32, 24, slice(8, 16)
 MAGIC = 0x377F0682  # or one more, if its checksums are of big-endian numbers
+MASK = np.uint64(0xFFFFFFFF)
 WRONG_BITS = 2  # frames whose salts differ by more are left from an older log
 
 
@@ -47,7 +47,7 @@ def check(database: Path, recover: bool) -> list[str]:
 
 
 def _frames(content: NDArray[np.uint8], page: int) -> tuple[int, int]:
-    """How many frames are whole, from the first on, and up to which there are frames of this log."""
+    """How many frames are whole, from the first on, and up to which there are some of this log."""
     n = (len(content) - HEADER) // (FRAME + page) if page else 0
     if n <= 0:
         return 0, 0
@@ -73,7 +73,7 @@ def _whole(
     power = _power(summed.shape[1] // 8)
     sums = _summed(summed, order)
     for i, frame in enumerate(frames):
-        state = (power @ state + sums[i]) & 0xFFFFFFFF
+        state = (power @ state + sums[i]) & MASK
         if not (_equal(state, frame[16:FRAME]) and (frame[SALTS] == header[16:24]).all()):
             return i
     return len(frames)
@@ -90,9 +90,9 @@ TAKES: NDArray[np.uint64] = np.array([[1, 0], [1, 1]], dtype=np.uint64)
 
 
 def _power(n: int) -> NDArray[np.uint64]:
-    power: Any = np.eye(2, dtype=np.uint64)
+    power: NDArray[np.uint64] = np.eye(2, dtype=np.uint64)
     for _ in range(n):
-        power = (power @ STEP) & 0xFFFFFFFF
+        power = (power @ STEP) & MASK
     return power
 
 
@@ -101,8 +101,9 @@ def _summed(rows: NDArray[np.uint8], order: str) -> NDArray[np.uint64]:
     words = np.ascontiguousarray(rows).view(order).astype(np.uint64)
     n = words.shape[1] // 2
     weights = np.empty((2 * n, 2), dtype=np.uint64)
-    power: Any = np.eye(2, dtype=np.uint64)
+    power: NDArray[np.uint64] = np.eye(2, dtype=np.uint64)
     for i in reversed(range(n)):
-        weights[2 * i : 2 * i + 2] = ((power @ TAKES) & 0xFFFFFFFF).T
-        power = (power @ STEP) & 0xFFFFFFFF
-    return (words @ weights) & 0xFFFFFFFF
+        weights[2 * i : 2 * i + 2] = ((power @ TAKES) & MASK).T
+        power = (power @ STEP) & MASK
+    sums: NDArray[np.uint64] = (words @ weights) & MASK
+    return sums
