@@ -31,7 +31,8 @@ votes_of = st.lists(
 
 def state_of(online: Online) -> dict[str, Any]:
     """All that there is, by name and in no order."""
-    state, names = online._state, online._names
+    assert online.n_votes >= 0
+    state, names = online.ledger.state, online.ledger.names
     tasks, workers = names["task"].names, names["worker"].names
     counts = state.sums.counts.rows
     return {
@@ -54,8 +55,8 @@ def test_it_is_the_slow_oracle(method: str, options: dict[str, Any], votes: list
         belief = slow.add([vote])
         assert answer.confidence == pytest.approx(max(belief), abs=1e-8)
     for task, belief in slow.believed.items():
-        code = online._names["task"].require(task)
-        np.testing.assert_allclose(online._state.belief.rows[code], belief, atol=1e-8)
+        code = online.ledger.names["task"].require(task)
+        np.testing.assert_allclose(online.ledger.state.belief.rows[code], belief, atol=1e-8)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -75,7 +76,7 @@ def test_what_is_taken_back_was_never_there(method: str, votes: list[Vote], data
     scratch = Online(method, classes=[0, 1, 2])
     for vote in surviving:
         scratch.add(vote)
-    online._refresh()
+    assert online.n_votes == len(surviving)
     assert state_of(online) == state_of(scratch)
 
 
@@ -114,9 +115,9 @@ def test_settling_is_the_batch_fit_from_the_same_start(method: str) -> None:
     online = Online(method)
     for vote in votes:
         online.add(vote)
-    start = online._model.confusion(online._state.params())
+    start = online._model.confusion(online.ledger.state.params())
     settled = online.settle()
-    labels = online._state.ballots.labels(3)
+    labels = online.ledger.state.ballots.labels(3)
     batch = fit_labels(make(method, init=start), labels)
     np.testing.assert_allclose(settled.posterior, batch.posterior, atol=1e-9)
     np.testing.assert_array_equal(settled.answers, batch.answers)
@@ -125,7 +126,7 @@ def test_settling_is_the_batch_fit_from_the_same_start(method: str) -> None:
     np.testing.assert_allclose(online.result().posterior, batch.posterior, atol=1e-9)
     # What is counted from then on is what the fit believes.
     hard = np.eye(3)[batch.answers] if batch.params.state.hard else batch.posterior
-    np.testing.assert_allclose(online._state.belief.rows, hard, atol=1e-9)
+    np.testing.assert_allclose(online.ledger.state.belief.rows, hard, atol=1e-9)
     online.add(("t0", "w99", "a"))
     assert online.worker("w99").labels == 1
 
@@ -143,7 +144,7 @@ def test_it_goes_on_from_a_fit(method: str) -> None:
     ours, theirs = with_votes.label("t299"), without.label("t299")
     assert ours.label == theirs.label
     assert ours.confidence == pytest.approx(theirs.confidence, abs=1e-8)
-    counts = [online._state.sums.of(slice(None)) for online in (with_votes, without)]
+    counts = [online.ledger.state.sums.of(slice(None)) for online in (with_votes, without)]
     np.testing.assert_allclose(*counts, atol=1e-7)
     assert with_votes.add(("t0", "w11", "a")).task == "t0"
     with pytest.raises(DataError, match="its votes are not known"):
@@ -200,7 +201,7 @@ def test_a_half_life_weighs_alike_one_by_one_and_together(method: str) -> None:
                 online.add(frame)
             else:
                 online.add(chunk)
-        counts.append(online._state.sums.of(slice(None)))
+        counts.append(online.ledger.state.sums.of(slice(None)))
     np.testing.assert_allclose(*counts, atol=1e-7)
 
 

@@ -33,18 +33,28 @@ class Column:
 
     def grow(self, height: int) -> None:
         """New rows are zero."""
-        needed = height * self.width
-        if needed > len(self._array):
-            larger = np.zeros(max(needed, 2 * len(self._array)), self._array.dtype)
-            larger[: self.height * self.width] = self.values
-            self._array = larger
-            self.cells = larger.data
+        if height * self.width > len(self._array):
+            self._reserve(height)
+        self.height = height
+
+    def _reserve(self, height: int) -> None:
+        larger = np.zeros(max(height * self.width, 2 * len(self._array)), self._array.dtype)
+        larger[: self.height * self.width] = self.values
+        self._array = larger
+        self.cells = larger.data
+
+    def cut(self, height: int) -> None:
+        """Take the rows after so many away again."""
+        self._array[height * self.width : self.height * self.width] = 0
         self.height = height
 
     def append(self, value: float) -> None:
+        """One row of one number, which is there when it is written."""
         end = self.height
-        self.grow(end + 1)
+        if end == len(self._array):
+            self._reserve(end + 1)
         self.cells[end] = value
+        self.height = end + 1
 
     def extend(self, values: NDArray[Any]) -> None:
         before = self.height * self.width
@@ -123,6 +133,16 @@ class Ballots:
         order: NDArray[np.intp] = chosen[np.argsort(task[chosen], kind="stable")]
         return order
 
+    def undo(self, n_votes: int, n_tasks: int, n_workers: int) -> None:
+        """Take the votes, tasks and workers after the first so many away again."""
+        came = slice(n_votes, self.n_votes)
+        self._latest.values[self.task.values[came][::-1]] = self._earlier.values[came][::-1]
+        self._cast.values[:] -= np.bincount(self.worker.values[came], minlength=self.n_workers)
+        for column in (self.task, self.worker, self.label, self._earlier, self._age):
+            column.cut(n_votes)
+        self._latest.cut(n_tasks)
+        self._cast.cut(n_workers)
+
     def of(self, task: int) -> list[int]:
         """Where a task's votes stand, the last one first."""
         earlier = self._earlier.cells
@@ -150,6 +170,11 @@ class Ballots:
         for back, (place, owner) in enumerate(zip(places, owners, strict=True), start=1):
             found[indptr[owner + 1] - back] = place
         return found, indptr
+
+    @property
+    def voted(self) -> NDArray[np.bool_]:
+        """Which tasks have votes."""
+        return self._latest.values >= 0
 
     def weight(self, place: int) -> float:
         """How much a vote counts now."""

@@ -1,142 +1,312 @@
-"""An `Online` in a directory: its settings, a log of what was done, and snapshots of the state.
-
-settings.json            what it was made with
-start.quorate            the fit it began from, if any, and start.parquet, that fit's votes
-votes.log                everything that was done, in order
-snapshot-<place>.zip     the state after the log's bytes up to a place
-"""
+"""An `Online` in a directory: its settings and votes in a database, and what is made of them."""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
-from quorate.errors import DataError, UsageError
-from quorate.online import snapshot
-from quorate.online.log import Log
+from quorate.errors import DataError, QuorateError, UsageError
+from quorate.kernels import Codes
+from quorate.online import takeover
+from quorate.online.checkpoints import is_due
+from quorate.online.database import NAME, NOTHING, Content, Database
+from quorate.online.ledger import ROLES, Checkpoint, Ledger
+from quorate.online.names import Names
 from quorate.result import load
-from quorate.votes import Outputs
 
 if TYPE_CHECKING:
     from quorate.online.online import Online
 
-FORMAT = 1
-# A snapshot is due after so many votes, and when the votes are half as many again.
-FEWEST = 100_000
+TRUTH = "settings"
+ANSWERS = "answers as of"  # the last vote, removals and settlings
+START, START_VOTES = "start", "votes of start"
 
 
 class Keeper:
-    """Keeps one `Online`."""
+    """Keeps one `Online`, and brings it up to date with what is kept."""
 
-    def __init__(self, directory: Path, log: Log) -> None:
-        self.directory = directory
-        self.log = log
-        self.notes: list[str] = []
-        self._snapshot_of = 0  # votes
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.notes = database.notes
+        self.removed: set[int] = set()
+        self.last_vote = 0
+        self._process = os.getpid()
+        self._checkpointed = 0  # votes
+        self._settled = False  # since the last checkpoint
 
     @classmethod
     def open(
-        cls, directory: Path, given: dict[str, Any], make: Callable[..., Any], *, sync: bool
-    ) -> Keeper:
-        """Lock the directory, and write the settings if it is new and they `make` something."""
+        cls,
+        directory: Path,
+        given: Mapping[str, Any],
+        make: Callable[..., Online],
+        *,
+        sync: bool,
+        read_only: bool,
+        recover: bool,
+    ) -> Online:
+        """What is kept in a directory, or a new one that is made with what is given."""
+        if read_only and not (directory / NAME).exists():
+            raise DataError(f"There is no Online in {directory}.")
+        old = None if (directory / NAME).exists() else takeover.old_settings(directory)
+        chosen = {name: value for name, value in given.items() if value is not None}
+        if not (directory / NAME).exists():
+            make(**{**(old or {}), **chosen})  # what cannot be made leaves nothing behind
+        database = Database(directory, sync=sync, read_only=read_only, recover=recover)
         try:
-            directory.mkdir(parents=True, exist_ok=True)
-            log = Log(directory / "votes.log", sync=sync)
-        except OSError as error:
-            raise DataError(f"{directory} cannot be opened: {error.strerror or error}.") from None
-        keeper = cls(directory, log)
-        try:
-            keeper._settle_settings({k: v for k, v in given.items() if v is not None}, make)
+            keeper = cls(database)
+            if TRUTH not in database.settings():
+                keeper._create(make, {**(old or {}), **chosen}, old)
+            else:
+                keeper._require_same(chosen)
+            online = make(**keeper._settings())
+            online.keep(keeper)
         except BaseException:
-            keeper.close()
+            database.close()
             raise
-        return keeper
+        return online
 
-    def _settle_settings(self, given: dict[str, Any], make: Callable[..., Any]) -> None:
-        """Those of the first opening hold; given again they have to be the same."""
-        path = self.directory / "settings.json"
-        if not path.exists():
-            make(**given)
+    def _create(
+        self, make: Callable[..., Online], given: dict[str, Any], old: dict[str, Any] | None
+    ) -> None:
+        """All in one transaction, what an old directory holds with it."""
+        files: dict[str, str | bytes] = {}
         start, votes = given.pop("start", None), given.pop("votes", None)
-        if not path.exists():
-            self._keep_start(start, votes)
-            text = json.dumps({"quorate": FORMAT, **given}, default=_refuse)
-            with Outputs() as outputs:
-                outputs.file(str(path), lambda file: file.write(text.encode()))
-            return
-        if start is not None or votes is not None:
-            raise UsageError(f"{self.directory} has begun already: leave start and votes out.")
-        kept = self._settings_file()
+        if old is not None:
+            files |= takeover.old_files(self.database.directory)
+        if start is not None:
+            files[START] = _bytes_of(start.write)
+            if votes is not None:
+                from quorate.votes import read_table
+
+                files[START_VOTES] = _bytes_of(read_table(votes, ROLES).frame.write_parquet)
+        files[TRUTH] = json.dumps(given, default=_refuse)
+        begun = make(**_made_with(files)).ledger.names
+        names = {role: begun[role].names for role in ROLES}
+        content = NOTHING._replace(names=names)
+        if old is not None:
+            content, notes = takeover.old_votes(self.database.directory, names)
+            self.notes += notes
+            if not old:
+                self.notes.append("settings.json could not be read: the settings are those given.")
+        numbered = {role: enumerate(some) for role, some in content.names.items()}
+        self.database.create(files, numbered, content)
+
+    def _settings(self) -> dict[str, Any]:
+        """What to make the `Online` with."""
+        return _made_with(self.database.settings())
+
+    def _require_same(self, given: dict[str, Any]) -> None:
+        """Settings of the first opening hold; given again they have to be the same."""
+        where = self.database.directory
+        if "start" in given or "votes" in given:
+            raise UsageError(f"{where} has begun already: leave start and votes out.")
+        kept = json.loads(self.database.settings()[TRUTH])
         for option, value in json.loads(json.dumps(given, default=_refuse)).items():
             if kept.get(option) != value:
-                raise UsageError(
-                    f"{self.directory} was made with {option} {kept.get(option)!r}, not {value!r}."
-                )
+                was = kept.get(option)
+                raise UsageError(f"{where} was made with {option} {was!r}, not {value!r}.")
 
-    def _keep_start(self, start: Any, votes: Any) -> None:
-        if start is None:
-            return
-        start.save(self.directory / "start.quorate")
-        if votes is not None:
-            from quorate.votes import read_table
+    @property
+    def is_of_this_process(self) -> bool:
+        return os.getpid() == self._process
 
-            frame = read_table(votes, ("task", "worker", "label")).frame
-            with Outputs() as outputs:
-                outputs.table(frame, str(self.directory / "start.parquet"))
-
-    def _settings_file(self) -> dict[str, Any]:
-        path = self.directory / "settings.json"
-        try:
-            settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            format = settings.pop("quorate")
-        except (OSError, ValueError, KeyError):
-            raise DataError(f"{path} is damaged: restore it from a copy.") from None
-        if format != FORMAT:
-            raise DataError(f"{path} is in format {format}; this Quorate reads {FORMAT}.")
-        return settings
-
-    def settings(self) -> dict[str, Any]:
-        """What to make the `Online` with."""
-        settings = self._settings_file()
-        start = self.directory / "start.quorate"
-        if start.exists():
-            votes = self.directory / "start.parquet"
-            settings |= {"start": load(start), "votes": str(votes) if votes.exists() else None}
-        return settings
-
-    def restore(self, online: Online) -> None:
-        """The latest snapshot, and what was done after it."""
-        place = 0
-        found = snapshot.newest(self.directory, self.log.size)
-        if found is not None:
-            place, about, arrays = found
-            online.take_over(about, arrays)
-            self._snapshot_of = online.n_votes
-        for what in self.log.records(place):
-            online.do(what)
-        if self.log.dropped:
-            self.notes.append(
-                f"The last {self.log.dropped} bytes of {self.log.path} were of something that did"
-                " not finish, and were cut off."
+    def require_this_process(self) -> None:
+        if not self.is_of_this_process:
+            raise UsageError(
+                f"{self.database.directory} was opened before this process was forked from the one"
+                " that has it open: open it here, with read_only=True while the other has it."
             )
 
-    def record(self, online: Online, what: Sequence[Any]) -> None:
-        votes = online.n_votes
-        if votes - self._snapshot_of >= max(FEWEST, self._snapshot_of // 2):
-            self.snapshot(online)
-        self.log.append(what)
+    def require_writable(self) -> None:
+        if self.database.read_only:
+            raise UsageError(f"{self.database.directory} was opened to read only.")
 
-    def snapshot(self, online: Online) -> None:
-        about, arrays = online.as_arrays()
-        snapshot.write(self.directory, self.log.end, about, arrays)
-        self._snapshot_of = online.n_votes
+    # What is kept.
 
-    def close(self) -> None:
-        self.log.close()
+    def keep_vote(self, ledger: Ledger, id: int, codes: Sequence[int]) -> None:
+        """The vote that was counted last, and its names."""
+        names, (task, worker, label) = ledger.names, codes
+        ids = names["task"].ids.cells[task], names["worker"].ids.cells[worker]
+        vote = (id, *ids, names["label"].ids.cells[label])
+        if new := ledger.new_names():
+            self.database.add(new, [vote])
+            self._names_are_kept(ledger, new)
+        else:
+            self.database.add_vote(vote)
+        self.last_vote = id
+
+    def keep_votes(self, ledger: Ledger, ids: Sequence[int], codes: Sequence[Any]) -> None:
+        """The votes that were counted last, and their names."""
+        rows = np.empty((4, len(ids)), dtype=np.int64)
+        rows[0] = ids
+        for i, (role, code) in enumerate(zip(ROLES, codes, strict=True), start=1):
+            rows[i] = ledger.names[role].ids.values[code]
+        new = ledger.new_names()
+        self.database.add(new, rows)
+        self._names_are_kept(ledger, new)
+        self.last_vote = ids[-1]
+
+    def _names_are_kept(self, ledger: Ledger, new: Mapping[str, list[tuple[int, Any]]]) -> None:
+        for role, some in new.items():
+            ledger.names[role].kept.extend([name for _, name in some])
+
+    def remove(self, id: int) -> None:
+        self.database.remove(len(self.removed) + 1, id)
+        self.removed.add(id)
+
+    def settle(self, ledger: Ledger) -> None:
+        self.database.settle(ledger.n_settlings, self.last_vote)
+        self._settled = True
+
+    # What is made of it.
+
+    def catch_up(self, online: Online) -> None:
+        """Count what is kept and not counted yet."""
+        self.database.roll_back()
+        ledger = online.ledger
+        known = {role: len(ledger.names[role].kept) for role in ROLES}
+        content = self.database.read(known, ledger.last_id, len(self.removed), ledger.n_settlings)
+        for role, names in content.names.items():
+            ledger.names[role].learn(names)
+        self.removed.update(content.removed)
+        online.forget(content.removed)
+        if len(content.votes):
+            self.last_vote = int(content.votes[-1, 0])
+        content = content.without(self.removed)
+        steps = content.steps
+        done = 0
+        if not ledger.n_steps and len(steps):
+            done = self._restore(online, content, steps)
+        self._count(online, content, steps, done)
+
+    def _restore(self, online: Online, content: Content, steps: NDArray[np.int64]) -> int:
+        """The state of the latest checkpoint; how many steps that is."""
+        found = self._checkpoint(content, steps)
+        if found is None:
+            return 0
+        ledger, checkpoint = online.ledger, found
+        votes = content.votes[: checkpoint.votes]
+        names, codes = {}, []
+        ballots = ledger.state.ballots
+        columns = (ballots.task.values, ballots.worker.values, ballots.label.values)
+        for i, role in enumerate(ROLES):
+            names[role], code = _in_order(ledger.names[role], votes[:, 1 + i])
+            codes.append(np.concatenate([columns[i], code]))
+        if tuple(map(len, names.values())) != tuple(checkpoint.names):
+            return 0
+        restored = ledger.restored(names, codes, checkpoint)
+        restored.sizes.extend(steps[: checkpoint.steps])
+        restored.ids.extend(votes[:, 0])
+        online.ledger = restored
+        self._checkpointed = checkpoint.votes
+        return checkpoint.steps
+
+    def _checkpoint(self, content: Content, steps: NDArray[np.int64]) -> Checkpoint | None:
+        """The latest that fits; the last step is counted in any case, if it is a settling: what it
+        found is more than the state."""
+        settlings = len(content.settlings) - (not steps[-1])
+        found = self.database.checkpoint(self.last_vote, settlings)
+        if found is None or int(steps[: found.steps].sum()) != found.votes:
+            return None
+        return found
+
+    def _count(self, online: Online, content: Content, steps: NDArray[np.int64], done: int) -> None:
+        place = int(steps[:done].sum())
+        names = [online.ledger.names[role].kept for role in ROLES]
+        for size in steps[done:].tolist():
+            rows = content.votes[place : place + size]
+            place += size
+            columns = [[kept[id] for id in rows[:, 1 + i].tolist()] for i, kept in enumerate(names)]
+            try:
+                online.count_again(rows[:, 0].tolist(), columns)
+            except MemoryError:
+                raise
+            except Exception as error:
+                self.notes.append(f"{size:,} votes that are kept could not be counted: {error}")
+
+    def checkpoint_if_due(self, online: Online) -> None:
+        """It can be done without: what goes wrong is only noted."""
+        ledger = online.ledger
+        votes = ledger.ids.height
+        if not (is_due(votes, self._checkpointed) or self._settled):
+            return
+        self._checkpointed, self._settled = votes, False
+        try:
+            last = ledger.last_id
+            self.database.put_checkpoint(last, ledger.n_settlings, ledger.checkpoint())
+        except QuorateError as error:
+            self.notes.append(str(error))
+
+    def forget_all(self) -> None:
+        """Before everything that is kept is read again."""
+        self.removed.clear()
+        self.last_vote = self._checkpointed = 0
+
+    def start_anew(self, votes: int) -> None:
+        """After so many votes others will be counted."""
+        self._checkpointed = min(self._checkpointed, votes)
+
+    def latest_checkpoint(self) -> Checkpoint | None:
+        return self.database.checkpoint(self.last_vote, 2**62)
+
+    def put_answers(self, online: Online) -> None:
+        """The answers of all tasks, unless they are there already."""
+        ledger = online.ledger
+        as_of = f"{self.last_vote} {len(self.removed)} {ledger.n_settlings}"
+        if self.database.settings().get(ANSWERS) == as_of:
+            return
+        tasks, posterior = online.posterior()
+        best = ledger.state.choose_all(tasks, posterior)
+        confidence = np.take_along_axis(posterior, best[:, None], axis=1)[:, 0]
+        ids = (ledger.names["task"].ids.values[tasks], ledger.names["label"].ids.values[best])
+        rows = zip(*(column.tolist() for column in (*ids, confidence)), strict=True)
+        self.database.put_answers(rows, {ANSWERS: as_of})
+
+    def close(self, online: Online) -> None:
+        """Close the database, with the answers in it."""
+        if not self.is_of_this_process:
+            return  # it is the other process that has it open
+        try:
+            if not self.database.read_only:
+                self.put_answers(online)
+        except QuorateError as error:
+            self.notes.append(str(error))
+        finally:
+            self.database.close()
+
+
+def _in_order(known: Names, ids: NDArray[np.int64]) -> tuple[Names, Codes]:
+    """The names that came first, and those of some votes in the order of these; and the codes that
+    gives the votes."""
+    first = np.arange(len(known))
+    order = pl.Series(np.concatenate([first, ids])).unique(maintain_order=True).to_numpy()
+    code = np.zeros(len(known.kept), dtype=np.int32)
+    code[order] = np.arange(len(order))
+    return known.some(order), code[ids]
+
+
+def _made_with(kept: Mapping[str, str | bytes]) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads(kept[TRUTH])
+    if START in kept:
+        settings["start"] = load(io.BytesIO(kept[START]))  # type: ignore[arg-type]
+        if START_VOTES in kept:
+            settings["votes"] = pl.read_parquet(io.BytesIO(kept[START_VOTES]))  # type: ignore[arg-type]
+    return settings
+
+
+def _bytes_of(write: Callable[[Any], object]) -> bytes:
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()
 
 
 def _refuse(value: Any) -> Any:

@@ -7,23 +7,81 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate.errors import DataError
 from quorate.kernels import Codes
+from quorate.online.ballots import Column
 from quorate.votes import shown
+
+INT64 = 2**63
 
 
 class Names:
-    """All of one type, so that a table can hold them: numbers, or text."""
+    """All of one type, so that a table can hold them: numbers, or text.
+
+    Names in a database are numbered there too: `kept` are all of them, also those whose votes were
+    all taken back, and `ids` are the numbers of those that have votes.
+    """
 
     def __init__(self, role: str, names: Iterable[Any] = (), closed: bool = False) -> None:
         self.role = role
         self.closed = closed
         self.names = list(names)
         self._codes = {name: code for code, name in enumerate(self.names)}
+        self.ids = Column(np.int64)
+        self.ids.extend(np.arange(len(self.names)))
+        self.kept = list(self.names)
+        self._absent: dict[Any, int] = {}
+        self._n_ids = len(self.names)
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def some(self, ids: NDArray[np.integer]) -> Names:
+        """Of the kept names those with these ids, in this order."""
+        chosen = Names(self.role, map(self.kept.__getitem__, ids.tolist()), self.closed)
+        chosen.ids.values[:] = ids
+        chosen._take_kept(self.kept)
+        return chosen
+
+    def first(self, n: int) -> Names:
+        """The first so many, as if the others had not come."""
+        fewer = Names(self.role, self.names[:n], self.closed)
+        fewer.ids.values[:] = self.ids.values[:n]
+        fewer._take_kept(self.kept)
+        return fewer
+
+    def _take_kept(self, kept: list[Any]) -> None:
+        absent = np.ones(len(kept), dtype=bool)
+        absent[self.ids.values[self.ids.values < len(kept)]] = False
+        self.kept, self._n_ids = kept, max(len(kept), len(self.names))
+        self._absent = {kept[id]: id for id in np.flatnonzero(absent).tolist()}
+
+    def cut(self, n: int) -> None:
+        """Forget all but the first so many; those that are kept keep their ids."""
+        ids = self.ids.values[n:].tolist()
+        for name, id in zip(self.names[n:], ids, strict=True):
+            if id < len(self.kept):
+                self._absent[name] = id
+            del self._codes[name]
+        del self.names[n:]
+        self.ids.cut(n)
+        self._n_ids = max(len(self.kept), n)
+
+    def new(self, n: int) -> list[tuple[int, Any]]:
+        """Names after the first so many that are not kept yet, with their ids."""
+        ids = self.ids.values[n:].tolist()
+        return [
+            (id, name) for id, name in zip(ids, self.names[n:], strict=True) if id >= len(self.kept)
+        ]
+
+    def learn(self, names: Iterable[Any]) -> None:
+        """Names that another process has kept."""
+        for name in names:
+            self._absent[name] = len(self.kept)
+            self.kept.append(name)
+        self._n_ids = len(self.kept)
 
     def require(self, name: Any) -> int:
         code = self._codes.get(name)
@@ -31,9 +89,22 @@ class Names:
             raise DataError(f"There is no vote of {self.role} {shown(name)}.")
         return code
 
+    def code(self, name: Any) -> int:
+        """The code of a name, -1 for a new one that is fit for a code."""
+        try:
+            code = self._codes.get(name, -1)
+        except TypeError:  # a list, say
+            raise self._unfit(name) from None
+        if code < 0:
+            self._require_all_fit([name])
+        return code
+
     def look_up(self, names: Sequence[Any]) -> list[int]:
         """The codes of names, -1 for a new one; every new one is known to be fit for a code."""
-        found = list(map(self._codes.get, names, repeat(-1)))
+        try:
+            found = list(map(self._codes.get, names, repeat(-1)))
+        except TypeError:
+            return [self.code(name) for name in names]
         if -1 in found:
             self._require_all_fit([names[i] for i, code in enumerate(found) if code < 0])
         return found
@@ -51,13 +122,22 @@ class Names:
         else:
             new = [i for i, code in enumerate(codes) if code < 0] if -1 in codes else []
         for i in new:
-            codes[i] = self._codes.setdefault(names[i], len(self.names))
-            if codes[i] == len(self.names):
-                self.names.append(names[i])
+            known = self._codes.get(names[i])
+            codes[i] = self.append(names[i]) if known is None else known
+
+    def append(self, name: Any) -> int:
+        """The code of a new name that is fit for one."""
+        code, name = len(self.names), plain(name)
+        id = self._absent.get(name, self._n_ids)
+        self.names.append(name)
+        self.ids.append(id)
+        self._n_ids += id == self._n_ids
+        self._codes[name] = code
+        return code
 
     def _require_all_fit(self, new: Sequence[Any]) -> None:
-        for name in dict.fromkeys(new):
-            self._require_fit(name, like=self.names[0] if self.names else new[0])
+        for name in map(plain, dict.fromkeys(new)):
+            self._require_fit(name, like=self.names[0] if self.names else plain(new[0]))
 
     def _require_fit(self, name: Any, like: Any) -> None:
         if name is None or name != name or name == "":
@@ -65,8 +145,20 @@ class Names:
         if self.closed:
             known = ", ".join(map(shown, self.names))
             raise DataError(f"There is no {self.role} {shown(name)}: there are {known}.")
+        if not isinstance(name, (str, int, float)) or (
+            isinstance(name, int) and not -INT64 <= name < INT64
+        ):
+            raise self._unfit(name)
         if type(name) is not type(like):
             raise DataError(
                 f"The {self.role} {shown(name)} is not of the kind of {shown(like)}:"
                 f" name every {self.role} in numbers, or every one in words."
             )
+
+    def _unfit(self, name: Any) -> DataError:
+        return DataError(f"The {self.role} {shown(name)} is neither text nor a 64-bit number.")
+
+
+def plain(name: Any) -> Any:
+    """NumPy's numbers and text as Python's own."""
+    return name.item() if isinstance(name, np.generic) else name

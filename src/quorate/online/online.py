@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,14 +20,15 @@ from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook
 from quorate.model import AnyModel
 from quorate.models import METHODS, DawidSkene, OneCoin, method_name, named
-from quorate.online.ballots import Column
+from quorate.online.checkpoints import is_due, thinned
 from quorate.online.keeping import Keeper
+from quorate.online.ledger import ROLES, Checkpoint, Ledger, Redo
 from quorate.online.names import Names
 from quorate.online.state import State
 from quorate.result import Result
 from quorate.votes import Votes, complete_rows, read_table, read_votes, shown
 
-ROLES = ("task", "worker", "label")
+T = TypeVar("T")
 
 
 class Answer(NamedTuple):
@@ -86,8 +87,15 @@ class Online:
         self._half_life = half_life
         self._start, self._start_votes = start, votes
         self._classes = None if classes is None else list(classes)
-        self._kept: Keeper | None = None
-        self._begin()
+        self._lock = threading.RLock()
+        self._closed = False
+        self._notes: list[str] = []
+        self._keeper: Keeper | None = None
+        self._removed: set[int] = set()  # votes that are still counted
+        self._redo: Redo | None = None
+        self._unsure = False  # whether something was cut short
+        self.ledger = self._begin()
+        self._checkpoints = [self.ledger.checkpoint()]
 
     @classmethod
     def open(
@@ -96,37 +104,45 @@ class Online:
         method: str | AnyModel | None = None,
         *,
         sync: bool = False,
+        read_only: bool = False,
+        recover: bool = False,
         **options: Any,
     ) -> Online:
         """An `Online` whose votes are kept in a directory: made there if there is none yet.
 
         Every call that has returned is there when it is next opened, also after the process was
         killed; with `sync` also after the machine lost its power, at the price of waiting for the
-        disk. What it was made with need not be given again. One process at a time can have it
-        open: `close` it, or use it in a ``with`` block.
+        disk. What it was made with need not be given again. One process at a time can write:
+        `close` it, or use it in a ``with`` block. Others can open it `read_only`, and are up to
+        date with what is written meanwhile. With `recover` what cannot be read any more of a
+        damaged file is left out, where it would else be refused.
         """
         given = {"method": method, **options}
         if not (method is None or isinstance(method, str)):
             given |= _settings_of(_model_for(method, options))
-        keeper = Keeper.open(Path(directory), given, cls, sync=sync)
-        try:
-            online = cls(**keeper.settings())
-            keeper.restore(online)
-        except BaseException:
-            keeper.close()
-            raise
-        online._kept = keeper
-        return online
+        place = Path(directory)
+        opening = {"sync": sync, "read_only": read_only, "recover": recover}
+        return Keeper.open(place, given, cls, **opening)
+
+    def keep(self, keeper: Keeper) -> None:
+        """From now on be what is kept."""
+        self._keeper = keeper
+        keeper.catch_up(self)
 
     def close(self) -> None:
-        """Keep the state as it is, for the next opening; nothing to do for one without a place."""
-        if self._kept is not None:
-            self._refresh()
-            if self._settled is None:  # else the log says to settle, which gives the same again
-                self._kept.snapshot(self)
-            self._kept.close()
-            self._kept = None
-            self._closed = True
+        """Let others open it; nothing to do for one without a place. What was counted can still be
+        asked for."""
+        with self._lock:
+            keeper = self._keeper
+            if keeper is None:
+                return
+            try:
+                if keeper.is_of_this_process:
+                    self._ready()
+            finally:
+                self._keeper, self._closed = None, True
+                self._notes = keeper.notes
+                keeper.close(self)
 
     def __enter__(self) -> Online:
         return self
@@ -135,42 +151,135 @@ class Online:
         self.close()
 
     def __repr__(self) -> str:
-        tasks, workers = (f"{len(self._names[role]):,} {role}s" for role in ("task", "worker"))
-        return f"Online({self.method}: {self.n_votes:,} votes on {tasks} by {workers})"
+        names = self.ledger.names
+        tasks, workers = (f"{len(names[role]):,} {role}s" for role in ("task", "worker"))
+        votes = self.ledger.n_votes - len(self._removed)
+        return f"Online({self.method}: {votes:,} votes on {tasks} by {workers})"
 
     @property
     def notes(self) -> list[str]:
-        """What was found amiss when it was opened."""
-        return [] if self._kept is None else self._kept.notes
+        """What was found amiss."""
+        return self._notes if self._keeper is None else self._keeper.notes
 
-    def _record(self, *what: Any) -> None:
-        """On disk before it is done here."""
-        if self._closed:
-            raise UsageError("This Online is closed: open it again.")
-        if self._kept is not None:
-            self._kept.record(self, what)
+    @property
+    def n_votes(self) -> int:
+        """How many votes there are."""
+        with self._lock:
+            self._ready()
+            return self.ledger.n_votes
 
-    def _begin(self) -> None:
+    def _begin(self) -> Ledger:
         """As if no vote had been added."""
         start = self._start
         if start is None:
             classes = self._classes or []
-            self._names = {role: Names(role) for role in ROLES}
-            self._names["label"] = Names("label", classes, closed=bool(self._classes))
-            self._state = State(self._model, len(classes), self._half_life)
-        else:
-            book = start.codebook
-            named = {"task": book.tasks, "worker": book.workers, "label": book.classes}
-            self._names = {role: Names(role, series.to_list()) for role, series in named.items()}
-            self._names["label"].closed = self._classes is not None
-            self._state = State(self._model, len(book.classes), self._half_life)
-            _go_on_from(self._state, start, self._start_votes)
-        self._from_start = self._state.ballots.n_votes
-        self._steps = Column(np.int64)  # votes of each addition; 0 is a settling
-        self._removed: set[int] = set()
-        self._settled: Result | None = None
+            names = {role: Names(role) for role in ROLES}
+            names["label"] = Names("label", classes, closed=bool(self._classes))
+            return Ledger(names, State(self._model, len(classes), self._half_life))
+        book = start.codebook
+        named = {"task": book.tasks, "worker": book.workers, "label": book.classes}
+        names = {role: Names(role, series.to_list()) for role, series in named.items()}
+        names["label"].closed = self._classes is not None
+        state = State(self._model, len(book.classes), self._half_life)
+        _go_on_from(state, start, self._start_votes)
+        return Ledger(names, state)
 
-    _closed = False
+    # Whole and up to date.
+
+    def _ready(self, *, writing: bool = False, refresh: bool = True) -> None:
+        """Before anything is asked or done: what was cut short has happened, or it has not."""
+        keeper = self._keeper
+        if keeper is not None:
+            keeper.require_this_process()
+            if writing:
+                keeper.require_writable()
+            elif keeper.database.read_only and keeper.database.changed():
+                self._unsure = True
+        elif writing and self._closed:
+            raise UsageError("This Online is closed: open it again.")
+        if self._unsure or not self.ledger.whole:
+            self._recover()
+        if refresh and (self._removed or self._redo is not None):
+            self._refresh()
+
+    def _recover(self) -> None:
+        """What was cut short has happened if it is kept; what is not whole is made anew."""
+        if self._keeper is not None:
+            if not self.ledger.whole:
+                self._removed, self._redo = set(), None
+                self.ledger = self.ledger.at(self._checkpoints[0])
+                self._keeper.forget_all()
+            self._keeper.catch_up(self)
+        elif not self.ledger.whole:
+            self._redo = self._all_again(self._redo)
+        self._unsure = False
+
+    def _all_again(self, redo: Redo | None) -> Redo:
+        """What came after the last checkpoint of a ledger that is not whole, and what was still to
+        be counted again."""
+        done = self.ledger.n_steps
+        if redo is not None and not redo.rewound:
+            done = redo.after
+        again = Redo(self.ledger, self._checkpoint_before(done).steps, self._removed, done)
+        return again if redo is None else again.then(redo, done - redo.after)
+
+    def _refresh(self) -> None:
+        """Count anew without the votes that were taken back; when this is cut short, it goes on
+        where it was."""
+        if self._redo is None:
+            self._redo = Redo(self.ledger, self._step_to_go_back_to(), self._removed)
+        redo = self._redo
+        if not redo.rewound:
+            self._rewind(redo.after)
+            redo.rewound = True
+        while (done := self.ledger.n_steps - redo.after) < len(redo):
+            try:
+                self.count_again(*redo.step(done))
+            except MemoryError:
+                raise
+            except Exception as error:
+                self.notes.append(f"Votes could not be counted again: {error}")
+                redo.leave_out(done)
+        self._removed -= redo.without
+        self._redo = None
+
+    def _step_to_go_back_to(self) -> int:
+        step = self.ledger.step_of(min(self._removed))
+        return step if self.ledger.can_undo(step) else self._checkpoint_before(step).steps
+
+    def _checkpoint_before(self, step: int) -> Checkpoint:
+        found = None if self._keeper is None else self._keeper.latest_checkpoint()
+        if found is not None and found.steps <= step:
+            return found
+        return [c for c in self._checkpoints if c.steps <= step][-1]
+
+    def _rewind(self, steps: int) -> None:
+        """To what it was after so many steps."""
+        if self.ledger.can_undo(steps):
+            while self.ledger.n_steps > steps:
+                self.ledger.undo()
+        else:
+            self.ledger = self.ledger.at(self._checkpoint_before(steps))
+        self._checkpoints = [c for c in self._checkpoints if c.steps <= steps]
+        if self._keeper is not None:
+            self._keeper.start_anew(self.ledger.ids.height)
+
+    def forget(self, ids: Iterable[int]) -> None:
+        """Votes that were taken back, of which some may be counted."""
+        counted = self.ledger.ids.values
+        for id in ids:
+            place = int(np.searchsorted(counted, id))
+            if place < len(counted) and counted[place] == id:
+                self._removed.add(id)
+
+    def count_again(self, ids: Sequence[int], columns: Sequence[Sequence[Any]]) -> None:
+        """What is kept already: a step's votes, by name, or a settling."""
+        if len(ids):
+            self._count_rows(ids, columns, None)
+        elif self.ledger.n_votes:
+            self.ledger.settle(self._fitted())
+        else:
+            self.ledger.settle(None)
 
     # Votes come and go.
 
@@ -180,29 +289,90 @@ class Online:
         Votes that are added together are counted together. One vote gives an `Answer`; rows give
         the answers of the tasks they are on; a table gives a table of task, label, confidence.
         """
-        self._refresh()
-        if isinstance(votes, tuple) and len(votes) == 3 and not isinstance(votes[0], tuple):
-            return self._add_rows([votes])[0]
-        if isinstance(votes, list) and votes and isinstance(votes[0], (tuple, list)):
-            return self._add_rows(votes)
-        return self._add_table(votes)
+        with self._lock:
+            self._ready(writing=True)
+            if isinstance(votes, tuple) and len(votes) == 3 and not isinstance(votes[0], tuple):
+                added: Any = self._add_vote(votes)
+            elif isinstance(votes, list) and votes and isinstance(votes[0], (tuple, list)):
+                added = self._add_rows(votes)
+            else:
+                added = self._add_table(votes)
+            self._checkpoint_if_due()
+            return added
+
+    def _checkpoint_if_due(self) -> None:
+        if self._keeper is not None:
+            self._keeper.checkpoint_if_due(self)
+            return
+        votes, last = self.ledger.ids.height, self._checkpoints[-1].votes
+        if is_due(votes, last):
+            self._checkpoints.append(self.ledger.checkpoint())
+            places = [(c.votes, c.steps) for c in reversed(self._checkpoints[1:])]
+            gone = set(thinned(places))
+            self._checkpoints = [c for c in self._checkpoints if (c.votes, c.steps) not in gone]
+
+    def _next_ids(self, n: int) -> range:
+        last = self.ledger.last_id if self._keeper is None else self._keeper.last_vote
+        return range(last + 1, last + 1 + n)
+
+    def _add_vote(self, vote: tuple[Any, Any, Any]) -> Answer:
+        keeper, ledger = self._keeper, self.ledger
+        codes = [ledger.names[role].code(name) for role, name in zip(ROLES, vote, strict=True)]
+        self._require_open(vote[:1], codes[:1])
+        self._unsure = True
+        if keeper is None:
+            belief = ledger.count_vote(vote, codes, ledger.last_id + 1)
+        else:
+            id = keeper.last_vote + 1
+            belief = ledger.count_vote(vote, codes, id, lambda: keeper.keep_vote(ledger, id, codes))
+        self._unsure = False
+        return self._answer(codes[0], belief)
 
     def _add_rows(self, rows: Sequence[Sequence[Any]]) -> list[Answer]:
         for row in rows:
             if len(row) != 3:
                 raise DataError(f"A vote is a task, a worker and a label, not {shown(row)}.")
         columns = list(zip(*rows, strict=True))
+        return self._answers(*self._count_rows(self._next_ids(len(rows)), columns, self._keeper))
+
+    def _count_rows(
+        self, ids: Sequence[int], columns: Sequence[Sequence[Any]], keeper: Keeper | None
+    ) -> tuple[Sequence[int], Sequence[Sequence[float]]]:
+        """The tasks of some votes, and what is then believed of them."""
         found = self._look_up(columns)
-        self._record("add", *rows)
-        tasks, workers, labels = self._coded(columns, found)
-        if len(rows) > 1 and any(task != tasks[0] for task in tasks):
-            coded = (np.array(codes, dtype=np.int32) for codes in (tasks, workers, labels))
-            answers = self._state.add_table(*coded)
-            self._steps.append(len(rows))
-            return self._answers(*answers)
-        belief = self._state.add(tasks[0], list(zip(workers, labels, strict=True)))
-        self._steps.append(len(rows))
-        return [self._answer(tasks[0], belief)]
+        state, (task, worker, label) = self.ledger.state, found
+        one_task = len(ids) == 1 or all(name == columns[0][0] for name in columns[0])
+
+        def count() -> tuple[Sequence[int], Sequence[Sequence[float]]]:
+            if one_task:
+                return task[:1], [state.add(task[0], list(zip(worker, label, strict=True)))]
+            tasks, posterior = state.add_table(*(np.array(c, dtype=np.int32) for c in found))
+            return tasks.tolist(), posterior.tolist()
+
+        return self._counted(columns, found, ids, count, keeper)
+
+    def _counted(
+        self,
+        asked: Sequence[Sequence[Any]],
+        found: Sequence[Any],
+        ids: Sequence[int],
+        count: Callable[[], T],
+        keeper: Keeper | None,
+        coded: Sequence[Any] | None = None,
+        first: Any = None,
+    ) -> T:
+        """Count a step, and keep it."""
+        ledger = self.ledger
+
+        def keep() -> None:
+            assert keeper is not None
+            keeper.keep_votes(ledger, ids, found if coded is None else coded)
+
+        self._unsure = True
+        kept = None if keeper is None else keep
+        answer = ledger.count(asked, found, ids, count, kept, first)
+        self._unsure = False
+        return answer
 
     def _add_table(self, votes: Any) -> Any:
         table = read_table(votes, ROLES)
@@ -219,30 +389,35 @@ class Online:
     def _count_table(self, frame: pl.DataFrame) -> pl.DataFrame:
         """A name that occurs often is looked up once; answers are in the tasks' order."""
         distinct = [frame[role].is_first_distinct() for role in ROLES]
-        tasks = frame["task"].filter(distinct[0])
+        tasks, first = frame["task"].filter(distinct[0]), distinct[0].to_numpy()
         if len(tasks) == 1:
             (answer,) = self._add_rows(frame.rows())
             return pl.DataFrame([answer._asdict()])
-        asked = [_worth_asking(frame[r], first) for r, first in zip(ROLES, distinct, strict=True)]
+        asked = [_worth_asking(frame[r], some) for r, some in zip(ROLES, distinct, strict=True)]
         columns = [names.to_list() for names in asked]
-        codes = [self._names[r].look_up_many(c) for r, c in zip(ROLES, columns, strict=True)]
-        self._require_open(columns[0], codes[0])
-        if self._kept is not None or self._closed:
-            self._record("add", *frame.iter_rows())
-        self._coded(columns, codes)
-        task, worker, label = (
-            of if len(of) == len(frame) else _gathered(frame[role], names, of)
-            for role, names, of in zip(ROLES, asked, codes, strict=True)
-        )
-        first = distinct[0].to_numpy()
-        _, posterior = self._state.add_table(task, worker, label, task[first])
-        self._steps.append(len(frame))
-        return self._table(tasks, task[first], posterior)
+        names, state = self.ledger.names, self.ledger.state
+        found = [names[r].look_up_many(c) for r, c in zip(ROLES, columns, strict=True)]
+        self._require_open(columns[0], found[0])
+        coded: list[Codes] = []
+
+        def count() -> Floats:
+            coded[:] = [
+                of if len(of) == len(frame) else _gathered(frame[role], some, of)
+                for role, some, of in zip(ROLES, asked, found, strict=True)
+            ]
+            task, worker, label = coded
+            return state.add_table(task, worker, label, task[first])[1]
+
+        ids = self._next_ids(len(frame))
+        known = slice(None) if len(columns[0]) == len(tasks) else first
+        posterior = self._counted(columns, found, ids, count, self._keeper, coded, known)
+        return self._table(tasks, coded[0][first], posterior)
 
     def _look_up(self, columns: Sequence[Sequence[Any]]) -> list[list[int]]:
         """The votes' codes, -1 for a new name. What is wrong with any of the votes is known before
         one of them is counted."""
-        found = [self._names[r].look_up(names) for r, names in zip(ROLES, columns, strict=True)]
+        names = self.ledger.names
+        found = [names[role].look_up(some) for role, some in zip(ROLES, columns, strict=True)]
         self._require_open(columns[0], found[0])
         return found
 
@@ -256,114 +431,86 @@ class Online:
                         " give Online the votes that the start was fitted to."
                     )
 
-    def _coded(self, columns: Sequence[Sequence[Any]], found: Any) -> Any:
-        """New names get codes, and there is room for them."""
-        for role, names, codes in zip(ROLES, columns, found, strict=True):
-            self._names[role].complete(names, codes)
-        self._make_room()
-        return found
-
-    def _make_room(self) -> None:
-        self._settled = None
-        if len(self._names["label"]) > self._state.n_classes:
-            self._state.widen(len(self._names["label"]))
-        self._state.grow(len(self._names["task"]), len(self._names["worker"]))
-
     def remove(self, task: Any, worker: Any) -> None:
         """Take a worker's (last) vote on a task back, as if it had never come.
 
         What came after it is counted anew, when next something is asked or added: after taking
-        back an old vote that takes as long as adding all that followed.
+        back a recent vote that takes about as long as adding it took.
         """
-        names, ballots = self._names, self._state.ballots
+        with self._lock:
+            self._ready(writing=True, refresh=False)
+            id = self._vote_of(task, worker)
+            self._unsure = True
+            if self._keeper is not None:
+                self._keeper.remove(id)
+            self._removed.add(id)
+            self._unsure = False
+
+    def _vote_of(self, task: Any, worker: Any) -> int:
+        """The id of the last vote of a worker on a task."""
+        names, ballots = self.ledger.names, self.ledger.state.ballots
         task_code, worker_code = names["task"].require(task), names["worker"].require(worker)
         for place in ballots.of(task_code):
-            if ballots.worker.cells[place] == worker_code and place not in self._removed:
-                break
-        else:
-            raise DataError(f"Worker {shown(worker)} has no vote on task {shown(task)}.")
-        if place < self._from_start:
-            raise UsageError(f"The vote on task {shown(task)} is one that the start was fitted to.")
-        self._record("remove", task, worker)
-        self._removed.add(place)
-
-    def _refresh(self) -> None:
-        """Count anew without the votes that were taken back."""
-        if not self._removed:
-            return
-        removed, names, ballots = self._removed, self._names, self._state.ballots
-        steps, place = self._steps.values.tolist(), self._from_start
-        columns = (ballots.task.cells, ballots.worker.cells, ballots.label.cells)
-        self._begin()
-        with self._unrecorded():
-            self._count_again(steps, place, removed, names, columns)
-
-    @contextmanager
-    def _unrecorded(self) -> Iterator[None]:
-        """For what is recorded already."""
-        kept, self._kept = self._kept, None
-        try:
-            yield
-        finally:
-            self._kept = kept
-
-    def _count_again(
-        self,
-        steps: Sequence[int],
-        place: int,
-        removed: set[int],
-        names: Mapping[str, Names],
-        columns: Sequence[Any],
-    ) -> None:
-        for n in steps:
-            kept = [at for at in range(place, place + n) if at not in removed]
-            place += n
-            if kept:
-                self._add_rows(
-                    [
-                        tuple(names[r].names[c[at]] for r, c in zip(ROLES, columns, strict=True))
-                        for at in kept
-                    ]
+            if ballots.worker.cells[place] != worker_code:
+                continue
+            if place < self.ledger.from_start:
+                raise UsageError(
+                    f"The vote on task {shown(task)} is one that the start was fitted to."
                 )
-            elif not n:
-                self.settle()
+            id: int = self.ledger.ids.cells[place - self.ledger.from_start]
+            if id not in self._removed:
+                return id
+        raise DataError(f"Worker {shown(worker)} has no vote on task {shown(task)}.")
 
     # What is believed.
 
     def label(self, task: Any) -> Answer:
         """What is believed of a task by what is known of its workers now."""
-        self._refresh()
-        code = self._names["task"].require(task)
-        if self._settled is not None:
-            return self._answer(code, self._settled.posterior[code].tolist())
-        if not self._state.ballots.of(code):
-            return self._answer(code, self._state.belief_in(code))
-        return self._answer(code, self._state.posterior(code))
+        with self._lock:
+            self._ready()
+            state, settled = self.ledger.state, self.ledger.settled
+            code = self.ledger.names["task"].require(task)
+            if settled is not None:
+                return self._answer(code, settled.posterior[code].tolist())
+            if not state.ballots.of(code):
+                return self._answer(code, state.belief_in(code))
+            return self._answer(code, state.posterior(code))
 
     def worker(self, worker: Any) -> Quality:
         """What is known of a worker. The interval takes the answers as given, but for what
         `settle` has just found."""
-        self._refresh()
-        code = self._names["worker"].require(worker)
-        if self._settled is not None:
-            known = self._settled.workers_frame.row(code, named=True)
-            return Quality(worker, *(known[name] for name in Quality._fields[1:]))
-        right, wrong = self._state.sums.tally(np.array([code]))[0].tolist()
+        with self._lock:
+            self._ready()
+            code = self.ledger.names["worker"].require(worker)
+            if self.ledger.settled is not None:
+                known = self.ledger.settled.workers_frame.row(code, named=True)
+                return Quality(worker, *(known[name] for name in Quality._fields[1:]))
+            right, wrong = self.ledger.state.sums.tally(np.array([code]))[0].tolist()
         low, high = metrics.wilson_interval(np.array([right]), np.array([right + wrong]))
         share = right / (right + wrong) if right + wrong else 0.0
         return Quality(worker, round(right + wrong), share, float(low[0]), float(high[0]))
 
+    def posterior(self) -> tuple[Codes, Floats]:
+        """The codes of all tasks that have votes or are of a start, and what is believed of them,
+        as `label` says it."""
+        state, settled = self.ledger.state, self.ledger.settled
+        tasks = np.arange(len(self.ledger.names["task"]), dtype=np.int32)
+        if settled is not None:
+            return tasks, settled.posterior
+        posterior = state.belief.rows.copy()
+        voted = state.ballots.voted
+        posterior[voted] = state.posteriors(tasks[voted])
+        return tasks, posterior
+
     def result(self) -> Result:
         """Everything, as `aggregate` gives it; without running EM any further."""
-        self._refresh()
-        if self._settled is not None:
-            return self._settled
-        if self._start is not None and self._start_votes is None:
-            raise UsageError("The votes of the start are not known: give them to Online.")
+        with self._lock:
+            self._ready()
+            return self._known() if self.ledger.settled is None else self.ledger.settled
+
+    def _known(self) -> Result:
         votes = self._votes()
-        if not votes.blocks.n_labels:
-            raise DataError("There are no labels to aggregate.")
-        params, engine = self._state.params(), Threads()
+        params, engine = self.ledger.state.params(), Threads()
         fold = engine.over(votes.blocks)
         fold.begin(self._model.begin)
         stats = fold.sweep(self._model.sweep, params)
@@ -384,79 +531,43 @@ class Online:
 
     def settle(self) -> Result:
         """Run EM on all votes, from what is known now until it converges, and go on from there."""
-        self._refresh()
-        if self._start is not None and self._start_votes is None:
-            raise UsageError("The votes of the start are not known: give them to Online.")
-        self._record("settle")
-        state, votes, engine = self._state, self._votes(), Threads()
-        model = replace(self._model, init=self._model.confusion(state.params()))
+        with self._lock:
+            self._ready(writing=True)
+            result, ledger, keeper = self._fitted(), self.ledger, self._keeper
+            self._unsure = True
+            ledger.settle(result, None if keeper is None else lambda: keeper.settle(ledger))
+            self._unsure = False
+            return result
+
+    def _fitted(self) -> Result:
+        votes, engine = self._votes(), Threads()
+        model = replace(self._model, init=self._model.confusion(self.ledger.state.params()))
         found = run(model, votes.blocks, Request(engine))
         engine.close()
         # Where it began is no option of the caller's.
-        result = result_of(replace(found, model=self._model), votes)
-        state.believe_all(result.posterior, result.params.state.hard)
-        self._steps.append(0)
-        self._settled = result
-        return result
-
-    # Kept in a directory.
-
-    @property
-    def n_votes(self) -> int:
-        """How many votes there are."""
-        return self._state.ballots.n_votes - len(self._removed)
-
-    def as_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """All of the state: names and a flag for JSON, and arrays."""
-        self._refresh()
-        state = self._state
-        about = {
-            "names": {role: self._names[role].names for role in ROLES},
-            "hard": state.hard,
-            "from_start": self._from_start,
-        }
-        return about, {**state.as_arrays(), "steps": self._steps.values}
-
-    def take_over(self, about: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-        """A state that was kept."""
-        for role in ROLES:
-            closed = self._names[role].closed
-            self._names[role] = Names(role, about["names"][role], closed)
-        self._state = State(self._model, len(self._names["label"]), self._half_life)
-        self._state.grow(len(self._names["task"]), len(self._names["worker"]))
-        self._state.restore(arrays, about["hard"])
-        self._from_start = about["from_start"]
-        self._steps.extend(arrays["steps"])
-
-    def do(self, what: Sequence[Any]) -> None:
-        """Do again what a record says was done."""
-        kind, *rest = what
-        if kind == "add":
-            self._refresh()
-            self._add_rows([tuple(row) for row in rest])
-        elif kind == "remove":
-            self.remove(*rest)
-        else:
-            self.settle()
+        return result_of(replace(found, model=self._model), votes)
 
     def _votes(self) -> Votes:
         """All votes, by name."""
-        labels = self._state.ballots.labels(self._state.n_classes)
-        return Votes.of(labels, Codebook(*(pl.Series(r, self._names[r].names) for r in ROLES)))
+        if self._start is not None and self._start_votes is None:
+            raise UsageError("The votes of the start are not known: give them to Online.")
+        names, state = self.ledger.names, self.ledger.state
+        labels = state.ballots.labels(state.n_classes)
+        if not labels.n_labels:
+            raise DataError("There are no labels to aggregate.")
+        return Votes.of(labels, Codebook(*(pl.Series(r, names[r].names) for r in ROLES)))
 
     def _answer(self, task: int, belief: Sequence[float]) -> Answer:
-        best = self._state.choose(task, belief)
-        return Answer(
-            self._names["task"].names[task], self._names["label"].names[best], belief[best]
-        )
+        best, names = self.ledger.state.choose(task, belief), self.ledger.names
+        return Answer(names["task"].names[task], names["label"].names[best], belief[best])
 
-    def _answers(self, tasks: Codes, posterior: Floats) -> list[Answer]:
-        return [self._answer(t, p) for t, p in zip(tasks.tolist(), posterior.tolist(), strict=True)]
+    def _answers(self, tasks: Sequence[int], posterior: Sequence[Sequence[float]]) -> list[Answer]:
+        return [self._answer(task, p) for task, p in zip(tasks, posterior, strict=True)]
 
     def _table(self, names: pl.Series, tasks: Codes, posterior: Floats) -> pl.DataFrame:
-        best = self._state.choose_all(tasks, posterior)
+        best = self.ledger.state.choose_all(tasks, posterior)
         confidence = np.take_along_axis(posterior, best[:, None], axis=1)[:, 0]
-        classes = pl.Series("label", self._names["label"].names)
+        classes = pl.Series("label", self.ledger.names["label"].names)
         return pl.DataFrame(
             [names.alias("task"), classes.gather(best), pl.Series("confidence", confidence)]
         )

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import exp, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate import kernels
 from quorate.kernels import Codes, Floats
@@ -29,6 +30,17 @@ from quorate.online.sums import Said, learned, sums_for
 GRAIN = 2.0**32
 
 
+class Undo(NamedTuple):
+    """What a step has changed: of its tasks what was believed before, and the sizes."""
+
+    tasks: Sequence[int] | Codes
+    belief: Any
+    n_votes: int
+    n_tasks: int
+    n_workers: int
+    hard: bool
+
+
 class State:
     """Votes, beliefs and sums, all in codes."""
 
@@ -38,7 +50,7 @@ class State:
         self.model = model
         self.n_classes = n_classes
         self.ballots = Ballots(half_life)
-        self.sums = sums_for(model, n_classes)
+        self.sums = sums_for(model, n_classes, half_life is not None)
         self.belief = Column(np.float64, n_classes)  # as it is counted: zero of a new task
         self.classes = [0.0] * n_classes
         self.harden = model.harden if isinstance(model, DawidSkene) else "never"
@@ -50,6 +62,42 @@ class State:
             self.ballots.grow(n_tasks, n_workers)
             self.belief.grow(n_tasks)
             self.sums.grow(n_workers)
+
+    @property
+    def exact(self) -> bool:
+        """Whether what is added can be taken away again without a rest."""
+        return self.ballots.half_life is None
+
+    def before(self, tasks: Sequence[int] | Codes) -> Undo:
+        """For `undo`, before votes on these tasks come."""
+        ballots, believed = self.ballots, self.belief
+        if isinstance(tasks, np.ndarray):
+            belief: Any = np.zeros((len(tasks), self.n_classes))
+            known = tasks < believed.height
+            belief[known] = believed.rows.take(tasks[known], axis=0)
+        else:
+            k = self.n_classes
+            belief = [
+                believed.cells[task * k : (task + 1) * k].tolist()
+                if task < believed.height
+                else [0.0] * k
+                for task in tasks
+            ]
+        sizes = (ballots.n_votes, ballots.n_tasks, ballots.n_workers)
+        return Undo(tasks, belief, *sizes, self.hard)
+
+    def undo(self, undo: Undo) -> None:
+        """Take back the last votes, exactly."""
+        tasks, before = np.asarray(undo.tasks), np.array(undo.belief)
+        places, block, workers = self._block(tasks)
+        now, weight = self.belief.rows.take(tasks, axis=0), np.ones(len(places))
+        self.sums.move_block(block, workers, -weight, now, before, places < undo.n_votes)
+        self._add_to_classes(before - now)
+        self.belief.rows[tasks] = before
+        self.belief.cut(undo.n_tasks)
+        self.sums.cut(undo.n_workers)
+        self.ballots.undo(undo.n_votes, undo.n_tasks, undo.n_workers)
+        self.hard = undo.hard
 
     # One task, in plain Python.
 
@@ -63,7 +111,7 @@ class State:
         votes = self._votes(task)
         known = votes[: len(votes) - len(new)]
         vote = self._as_counted(task, _shares(votes, self.n_classes))
-        self.sums.add(votes[len(known) :], vote)
+        self.sums.move(votes[len(known) :], [0.0] * self.n_classes, vote)
         self._believe(task, known, vote)  # the first M-step
         posterior = self._posterior(votes)  # the E-step
         self._believe(task, votes, self._as_counted(task, posterior))  # the last M-step
@@ -85,12 +133,12 @@ class State:
     def _believe(self, task: int, votes: Sequence[Said], belief: Sequence[float]) -> None:
         """Count votes that are counted already under another belief in their task."""
         start, cells = task * self.n_classes, self.belief.cells
-        change = [share - cells[start + i] for i, share in enumerate(belief)]
-        if any(change):
-            self.sums.add(votes, change)
+        before = cells[start : start + self.n_classes].tolist()
+        if before != belief:
+            self.sums.move(votes, before, belief)
             for i, share in enumerate(belief):
                 cells[start + i] = share
-                self.classes[i] += change[i]
+                self.classes[i] += share - before[i]
 
     def _as_counted(self, task: int, belief: list[float]) -> list[float]:
         """Hard, or rounded."""
@@ -147,12 +195,12 @@ class State:
         weight = self.ballots.weights(places)
         before = self.belief.rows.take(tasks, axis=0)
         vote = self._all_as_counted(block.vote_shares(), tasks)
-        self.sums.add_block(block, workers, weight, vote)  # the first M-step
-        self.sums.add_block(block, workers, -weight * (places < start), before)
+        known = places < start
+        self.sums.move_block(block, workers, weight, vote, before, known)  # the first M-step
         self._add_to_classes(vote - before)
         posterior = self._block_posterior(block, workers)  # the E-step
         after = self._all_as_counted(posterior, tasks)
-        self.sums.add_block(block, workers, weight, after - vote)  # the last M-step
+        self.sums.move_block(block, workers, weight, after, vote)  # the last M-step
         self._add_to_classes(after - vote)
         for share, column in zip(after.T, self.belief.rows.T, strict=True):
             column[tasks] = share  # rows at once would take several times as long
@@ -190,12 +238,12 @@ class State:
     def believe_all(self, posterior: Floats, hard: bool) -> None:
         """Count everything anew under these beliefs."""
         self.hard = hard
-        self.sums = sums_for(self.model, self.n_classes)
+        self.sums = sums_for(self.model, self.n_classes, self.ballots.half_life is not None)
         self.sums.grow(self.ballots.n_workers)
         tasks = np.arange(len(posterior), dtype=np.int32)
         belief = self._all_as_counted(posterior, tasks)
         places, block, workers = self._block(tasks)
-        self.sums.add_block(block, workers, self.ballots.weights(places), belief)
+        self.sums.move_block(block, workers, self.ballots.weights(places), belief)
         self._take_beliefs(belief)
 
     def take_over(self, stats: Any, posterior: Floats, hard: bool) -> None:
@@ -206,29 +254,23 @@ class State:
         self.sums.take_over(dense(stats.counts))
 
     def _take_beliefs(self, belief: Floats) -> None:
-        self.belief.rows[: len(belief)] = belief
+        self.belief = Column(np.float64, self.n_classes)
+        self.belief.extend(belief)
         self.classes = [0.0] * self.n_classes
         self._add_to_classes(belief)
 
-    def as_arrays(self) -> dict[str, Any]:
-        """All that cannot be made of the rest."""
-        ballots = self.ballots
-        return {
-            "task": ballots.task.values,
-            "worker": ballots.worker.values,
-            "label": ballots.label.values,
-            "belief": self.belief.rows,
-            "classes": np.array(self.classes),
-            "counts": self.sums.of(slice(None)),
-        }
+    def as_arrays(self) -> dict[str, NDArray[Any]]:
+        """All that cannot be made of the votes, as it is now: copy it to keep it."""
+        classes, hard = np.array(self.classes), np.array(self.hard)
+        counted = self.sums.as_arrays()
+        return {"belief": self.belief.rows, "classes": classes, "hard": hard, **counted}
 
-    def restore(self, arrays: Mapping[str, Any], hard: bool) -> None:
-        """What `as_arrays` gave, in a state with room for it."""
-        self.hard = hard
-        self.ballots.extend(arrays["task"], arrays["worker"], arrays["label"])
+    def take_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """What `as_arrays` gave, in a state of the same votes."""
+        self.hard = bool(arrays["hard"])
         self.belief.rows[:] = arrays["belief"]
         self.classes = arrays["classes"].tolist()
-        self.sums.take_over(arrays["counts"])
+        self.sums.restore(arrays)
 
     def widen(self, n_classes: int) -> None:
         """Room for new classes, of which nothing has been counted."""

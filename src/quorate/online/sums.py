@@ -3,16 +3,21 @@ Dawid-Skene, and the right and wrong labels of one-coin.
 
 Everything here is done twice: for the votes of one task in plain Python, which is what it takes to
 answer in microseconds, and for a block of tasks in arrays, by the model's own steps.
+
+Sums of votes that count fully are exact. With a half-life they are not, and what is added and taken
+away again would leave a rest: so it is counted for each sum how many votes are in it (`support`),
+and a sum without any is zero.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from quorate import kernels
@@ -25,46 +30,121 @@ from quorate.online.ballots import Column
 
 # A worker, a label, and how much the vote counts.
 Said = tuple[int, int, float]
+# What a sum of votes is at least, when rounding has taken more away than was in it.
+LEAST = 2.0**-53
 
 
 class Sums(ABC):
     """Of each worker; `fade` makes all of a worker's sums smaller."""
 
     counts: Column
+    support: Column | None
 
-    def __init__(self, model: DawidSkene | OneCoin, n_classes: int) -> None:
+    def __init__(self, model: DawidSkene | OneCoin, n_classes: int, fading: bool) -> None:
         self.model = model
         self.n_classes = n_classes
+        self.fading = fading
+        self.columns = self._columns()
 
     @abstractmethod
-    def grow(self, n_workers: int) -> None: ...
+    def _columns(self) -> tuple[Column, ...]: ...
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Everything that is counted."""
+        return self._all
+
+    @columns.setter
+    def columns(self, columns: tuple[Column, ...]) -> None:
+        self._all = columns
+        self.counts = columns[0]
+        self.support = columns[-1] if self.fading else None
+
+    def grow(self, n_workers: int) -> None:
+        for column in self.columns:
+            column.grow(n_workers)
+
+    def cut(self, n_workers: int) -> None:
+        for column in self.columns:
+            column.cut(n_workers)
 
     @abstractmethod
-    def add(self, votes: Sequence[Said], belief: Sequence[float]) -> None:
-        """Add (or with a difference of two beliefs, move) a task's votes."""
+    def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
+        """Count a task's votes under another belief than before; new ones were under none, zero."""
 
     @abstractmethod
     def evidence(self, votes: Sequence[Said], log_prior: Sequence[float]) -> list[float]:
         """The log joint probability of each class and the votes."""
 
+    def move_block(
+        self,
+        block: Labels,
+        workers: Codes,
+        weight: Floats,
+        after: Floats,
+        before: Floats | None = None,
+        known: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """`move` for a block whose workers are numbered within it: they are `workers` here. Of
+        the votes only the `known` ones were counted before, or all."""
+        n = len(workers)
+        one = np.ones(len(weight))
+        present = (after != 0).astype(np.float64)
+        if before is not None and known is None:
+            after, present = after - before, present - (before != 0)
+        self.counts.rows[workers] += self._summed(block, n, weight, after)
+        if before is not None and known is not None:
+            self.counts.rows[workers] -= self._summed(block, n, weight * known, before)
+        if self.support is not None:
+            came = self._summed(block, n, one, present)
+            if before is not None and known is not None:
+                came -= self._summed(block, n, one * known, (before != 0).astype(np.float64))
+            self.support.rows[workers] += came.astype(np.int32)
+            self._mend(workers)
+        self._sum_up(workers)
+
     @abstractmethod
-    def add_block(self, block: Labels, workers: Codes, weight: Floats, belief: Floats) -> None:
-        """`add` for a block whose workers are numbered within it: they are `workers` here."""
+    def _summed(self, block: Labels, n_workers: int, weight: Floats, belief: Floats) -> Floats:
+        """The sums of a block's votes, a row for each of its workers."""
+
+    def _mend(self, workers: Codes | slice) -> None:
+        """What rounding has left where there is no vote, or taken where there is one."""
+        assert self.support is not None
+        counts, support = self.counts.rows[workers], self.support.rows[workers]
+        counts[support == 0] = 0.0
+        counts[counts < 0] = LEAST
+        self.counts.rows[workers] = counts
+
+    @abstractmethod
+    def _sum_up(self, workers: NDArray[np.integer] | slice) -> None:
+        """Bring what depends on the counts up to date."""
 
     @abstractmethod
     def of(self, workers: Codes | slice) -> Floats:
         """The sums of some workers, as the model counts them."""
 
-    @abstractmethod
-    def fade(self, worker: int | Codes, factor: Any) -> None: ...
+    def fade(self, worker: int | Codes, factor: Any) -> None:
+        self.counts.rows[worker] *= factor
 
     @abstractmethod
     def tally(self, workers: Codes) -> Floats:
         """The expected right and wrong labels of some workers."""
 
-    @abstractmethod
     def take_over(self, counts: Floats) -> None:
-        """The counts of a fit."""
+        """The counts of a fit, which stay."""
+        self.counts.rows[:] = counts.reshape(self.counts.rows.shape)
+        if self.support is not None:
+            self.support.rows[:] += self.counts.rows != 0
+
+    def as_arrays(self) -> dict[str, NDArray[Any]]:
+        counts = {"counts": self.counts.rows}
+        return counts if self.support is None else {**counts, "support": self.support.rows}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """What `as_arrays` gave, with room for it."""
+        for name, rows in self.as_arrays().items():
+            rows[:] = arrays[name]
+        self._sum_up(slice(None))
 
     @abstractmethod
     def widen(self, n_classes: int) -> None: ...
@@ -75,23 +155,38 @@ class ConfusionSums(Sums):
 
     model: DawidSkene
 
-    def __init__(self, model: DawidSkene, n_classes: int) -> None:
-        super().__init__(model, n_classes)
-        self.counts = Column(np.float64, n_classes**2)
-        self.met = Column(np.float64, n_classes)
+    def _columns(self) -> tuple[Column, ...]:
+        k = self.n_classes
+        columns = (Column(np.float64, k**2), Column(np.float64, k))
+        return (*columns, Column(np.int32, k**2)) if self.fading else columns
 
-    def grow(self, n_workers: int) -> None:
-        self.counts.grow(n_workers)
-        self.met.grow(n_workers)
+    @property
+    def met(self) -> Column:
+        return self.columns[1]
 
-    def add(self, votes: Sequence[Said], belief: Sequence[float]) -> None:
+    def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
         k, counts, met = self.n_classes, self.counts.cells, self.met.cells
-        for truth, share in enumerate(belief):
-            if share:
+        for truth, (then, now) in enumerate(zip(before, after, strict=True)):
+            if change := now - then:
                 for worker, label, weight in votes:
                     at = worker * k
-                    counts[(at + label) * k + truth] += weight * share
-                    met[at + truth] += weight * share
+                    counts[(at + label) * k + truth] += weight * change
+                    met[at + truth] += weight * change
+        if self.support is not None:
+            self._mend_cells(votes, before, after)
+
+    def _mend_cells(
+        self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]
+    ) -> None:
+        assert self.support is not None
+        k, support = self.n_classes, self.support.cells
+        for truth, (then, now) in enumerate(zip(before, after, strict=True)):
+            if came := (now != 0) - (then != 0):
+                for worker, label, _ in votes:
+                    support[(worker * k + label) * k + truth] += came
+        for worker in {worker for worker, _, _ in votes}:
+            self._mend(slice(worker, worker + 1))
+            self._sum_up(slice(worker, worker + 1))
 
     def evidence(self, votes: Sequence[Said], log_prior: Sequence[float]) -> list[float]:
         k, counts, met = self.n_classes, self.counts.cells, self.met.cells
@@ -109,43 +204,45 @@ class ConfusionSums(Sums):
             found.append(total)
         return found
 
-    def add_block(self, block: Labels, workers: Codes, weight: Floats, belief: Floats) -> None:
+    def _summed(self, block: Labels, n_workers: int, weight: Floats, belief: Floats) -> Floats:
         k = self.n_classes
         pair = block.worker * np.int32(k) + block.label
-        shape = (block.n_tasks, len(workers) * k)
+        shape = (block.n_tasks, n_workers * k)
         product: Floats = csr_array((weight, pair, block.indptr), shape=shape).T @ belief
-        values = product.reshape(len(workers), k, k)
-        self.counts.rows[workers] += values.reshape(len(workers), k * k)
-        self.met.rows[workers] += values.sum(axis=1)
+        return product.reshape(n_workers, k * k)
+
+    def _sum_up(self, workers: NDArray[np.integer] | slice) -> None:
+        k, counts = self.n_classes, self.counts.rows[workers]
+        self.met.rows[workers] = counts.reshape(len(counts), k, k).sum(axis=1)
 
     def of(self, workers: Codes | slice) -> Floats:
         chosen: Floats = self.counts.rows[workers]
         return chosen.reshape(len(chosen) * self.n_classes, self.n_classes)
 
     def fade(self, worker: int | Codes, factor: Any) -> None:
-        self.counts.rows[worker] *= factor
+        super().fade(worker, factor)
         self.met.rows[worker] *= factor
 
     def tally(self, workers: Codes) -> Floats:
-        k = self.n_classes
-        counts = self.counts.rows.reshape(-1, k, k)[workers]
+        k, counts = self.n_classes, self.counts.rows[workers]
+        counts = counts.reshape(len(counts), k, k)
         right = np.trace(counts, axis1=1, axis2=2)
         return np.stack([right, counts.sum(axis=(1, 2)) - right], axis=1)
 
     def take_over(self, counts: Floats) -> None:
-        by_label = counts.reshape(self.counts.height, self.n_classes, self.n_classes)
-        self.counts.rows.reshape(by_label.shape)[:] = by_label
-        self.met.rows[:] = by_label.sum(axis=1)
+        super().take_over(counts)
+        self._sum_up(slice(None))
 
     def widen(self, n_classes: int) -> None:
-        height, k = self.counts.height, self.n_classes
-        wider = np.zeros((height, n_classes, n_classes))
-        wider[:, :k, :k] = self.counts.rows.reshape(height, k, k)
+        k, height, narrow = self.n_classes, self.counts.height, (self.counts, self.support)
         self.n_classes = n_classes
-        self.counts = Column(np.float64, n_classes**2)
-        self.met = Column(np.float64, n_classes)
+        self.columns = self._columns()
         self.grow(height)
-        self.take_over(wider)
+        for few, many in zip(narrow, (self.counts, self.support), strict=True):
+            if few is not None and many is not None:
+                cells = many.rows.reshape(height, n_classes, n_classes)
+                cells[:, :k, :k] = few.rows.reshape(height, k, k)
+        self._sum_up(slice(None))
 
 
 class AccuracySums(Sums):
@@ -153,19 +250,30 @@ class AccuracySums(Sums):
 
     model: OneCoin
 
-    def __init__(self, model: OneCoin, n_classes: int) -> None:
-        super().__init__(model, n_classes)
-        self.counts = Column(np.float64, 2)
+    def _columns(self) -> tuple[Column, ...]:
+        counts = Column(np.float64, 2)
+        return (counts, Column(np.int32, 2)) if self.fading else (counts,)
 
-    def grow(self, n_workers: int) -> None:
-        self.counts.grow(n_workers)
-
-    def add(self, votes: Sequence[Said], belief: Sequence[float]) -> None:
-        counts, all_of_it = self.counts.cells, sum(belief)
+    def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
+        counts, then, now = self.counts.cells, sum(before), sum(after)
         for worker, label, weight in votes:
-            right = belief[label]
+            right = after[label] - before[label]
             counts[2 * worker] += weight * right
-            counts[2 * worker + 1] += weight * (all_of_it - right)
+            counts[2 * worker + 1] += weight * (now - then - right)
+        if self.support is not None:
+            self._mend_cells(votes, before, after)
+
+    def _mend_cells(
+        self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]
+    ) -> None:
+        assert self.support is not None
+        support = self.support.cells
+        came = [(now != 0) - (then != 0) for then, now in zip(before, after, strict=True)]
+        for worker, label, _ in votes:
+            support[2 * worker] += came[label]
+            support[2 * worker + 1] += sum(came) - came[label]
+        for worker in {worker for worker, _, _ in votes}:
+            self._mend(slice(worker, worker + 1))
 
     def evidence(self, votes: Sequence[Said], log_prior: Sequence[float]) -> list[float]:
         found = list(log_prior)
@@ -189,34 +297,30 @@ class AccuracySums(Sums):
         found: list[float] = best.tolist()
         return found
 
-    def add_block(self, block: Labels, workers: Codes, weight: Floats, belief: Floats) -> None:
+    def _summed(self, block: Labels, n_workers: int, weight: Floats, belief: Floats) -> Floats:
         right = kernels.probability_correct(block.indptr, block.label, belief)
         said = np.repeat(belief.sum(axis=1), np.diff(block.indptr))
-        for column, share in enumerate((right, said - right)):
-            sums = np.bincount(block.worker, weight * share, minlength=len(workers))
-            self.counts.rows[workers, column] += sums
+        sums = (np.bincount(block.worker, weight * s, n_workers) for s in (right, said - right))
+        return np.stack([*sums], axis=1)
+
+    def _sum_up(self, workers: NDArray[np.integer] | slice) -> None:
+        """Nothing does."""
 
     def of(self, workers: Codes | slice) -> Floats:
         chosen: Floats = self.counts.rows[workers]
         return chosen
 
-    def fade(self, worker: int | Codes, factor: Any) -> None:
-        self.counts.rows[worker] *= factor
-
     def tally(self, workers: Codes) -> Floats:
         return self.of(workers)
-
-    def take_over(self, counts: Floats) -> None:
-        self.counts.rows[:] = counts
 
     def widen(self, n_classes: int) -> None:
         self.n_classes = n_classes
 
 
-def sums_for(model: DawidSkene | OneCoin, n_classes: int) -> Sums:
+def sums_for(model: DawidSkene | OneCoin, n_classes: int, fading: bool) -> Sums:
     if isinstance(model, DawidSkene):
-        return ConfusionSums(model, n_classes)
-    return AccuracySums(model, n_classes)
+        return ConfusionSums(model, n_classes, fading)
+    return AccuracySums(model, n_classes, fading)
 
 
 def learned(sums: Sums, workers: Codes | slice, log_prior: Floats, marginals: Floats) -> Any:

@@ -1,0 +1,477 @@
+"""The votes of an `Online` in a SQLite file: the truth, from which everything else can be made.
+
+A vote is kept when its transaction is committed. Names, votes, removals and settlings are only ever
+appended. Checkpoints of the state make opening quick, and can be done without. SQLite does not
+check what it reads, so every row has a checksum.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+import warnings
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.errors import DataError
+from quorate.online import wal
+from quorate.online.checkpoints import thinned
+from quorate.online.ledger import Checkpoint
+
+APPLICATION = 0x51756F72
+FORMAT = 1
+NAME = "votes.db"
+LOCK = "votes.lock"
+TABLES = {"task": "tasks", "worker": "workers", "label": "classes"}
+PAGES_OF_WAL = 2_000
+ROWS_AT_A_TIME = 500_000
+# Odd, so that no change of one number leaves the sum as it was.
+FACTORS = (2654435761, 2246822519, 3266489917, 668265263)
+MASK = 2**32 - 1
+INSERT_VOTE = "INSERT INTO votes VALUES (?, ?, ?, ?, ?)"
+NumberedNames = Mapping[str, Iterable[tuple[int, Any]]]
+
+SCHEMA = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE tasks (id INTEGER PRIMARY KEY, name NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE workers (id INTEGER PRIMARY KEY, name NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE classes (id INTEGER PRIMARY KEY, name NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE votes (
+  id INTEGER PRIMARY KEY,
+  task INTEGER NOT NULL REFERENCES tasks,
+  worker INTEGER NOT NULL REFERENCES workers,
+  label INTEGER NOT NULL REFERENCES classes,
+  checksum INTEGER NOT NULL
+);
+CREATE TABLE batches (                       -- votes that were added together
+  id INTEGER PRIMARY KEY,                    -- the first of them
+  size INTEGER NOT NULL,
+  checksum INTEGER NOT NULL
+);
+CREATE TABLE removed (
+  id INTEGER PRIMARY KEY, vote INTEGER NOT NULL REFERENCES votes, checksum INTEGER NOT NULL
+);
+CREATE TABLE settlings (
+  id INTEGER PRIMARY KEY,
+  after INTEGER NOT NULL,                    -- the last vote that came before
+  checksum INTEGER NOT NULL
+);
+CREATE TABLE checkpoints (
+  vote INTEGER NOT NULL,                     -- the last vote that is counted in it
+  settling INTEGER NOT NULL,                 -- the last settling
+  state BLOB NOT NULL,
+  checksum INTEGER NOT NULL,
+  PRIMARY KEY (vote, settling)
+);
+CREATE TABLE answers (
+  task INTEGER PRIMARY KEY REFERENCES tasks,
+  label INTEGER NOT NULL REFERENCES classes,
+  confidence REAL NOT NULL
+);
+CREATE VIEW votes_by_name AS
+  SELECT votes.id, tasks.name AS task, workers.name AS worker, classes.name AS label,
+    votes.id IN (SELECT vote FROM removed) AS removed
+  FROM votes JOIN tasks ON tasks.id = votes.task JOIN workers ON workers.id = votes.worker
+    JOIN classes ON classes.id = votes.label;
+CREATE VIEW answers_by_name AS
+  SELECT tasks.name AS task, classes.name AS label, answers.confidence
+  FROM answers JOIN tasks ON tasks.id = answers.task JOIN classes ON classes.id = answers.label;
+"""
+
+
+class Content(NamedTuple):
+    """Rows that came after others: names by role, votes (id, task, worker, label) with the first of
+    those that each was added together with, votes that were removed, and the votes after which it
+    was settled."""
+
+    names: dict[str, list[Any]]
+    votes: NDArray[np.int64]
+    batch: NDArray[np.int64]
+    removed: list[int]
+    settlings: list[int]
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """How many votes each step had: none for a settling. Votes that were added together are a
+        step."""
+        batches, sizes = np.unique(self.batch, return_counts=True)
+        before = np.searchsorted(batches, self.settlings, side="right")
+        steps: NDArray[np.int64] = np.insert(sizes, before, 0)
+        return steps
+
+    def without(self, removed: Collection[int]) -> Content:
+        """The same, as if some votes had never come."""
+        stay = ~np.isin(self.votes[:, 0], list(removed))
+        return self._replace(votes=self.votes[stay], batch=self.batch[stay])
+
+
+NOTHING = Content({}, np.zeros((0, 4), np.int64), np.zeros(0, np.int64), [], [])
+
+
+class Database:
+    """One file, which one process writes and any number read."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        sync: bool = False,
+        read_only: bool = False,
+        recover: bool = False,
+    ) -> None:
+        self.directory, self.path = directory, directory / NAME
+        self.read_only = read_only
+        self.notes: list[str] = []
+        self._lock = None if read_only else _lock(directory)
+        try:
+            if not read_only:
+                self.notes += wal.check(self.path, recover)
+            self._connection = self._connect(sync)
+        except BaseException:
+            self._unlock()
+            raise
+        self._version = -1
+
+    def _connect(self, sync: bool) -> sqlite3.Connection:
+        with self._told("cannot be opened"):
+            mode = "ro" if self.read_only else "rwc"
+            connection = sqlite3.connect(
+                f"file:{quote(str(self.path.absolute()))}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            try:
+                self._prepare(connection, sync)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection, sync: bool) -> None:
+        execute = connection.execute
+        execute("PRAGMA busy_timeout = 10000")
+        if not self.read_only:
+            execute("PRAGMA page_size = 2048")
+            execute("PRAGMA journal_mode = WAL")
+            execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
+            execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_WAL}")
+            if not execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+                connection.executescript(
+                    f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION};"
+                    f"PRAGMA user_version = {FORMAT}; COMMIT"
+                )
+        if execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+            raise DataError(f"{self.path} is no file of Quorate's, or damaged.")
+        if (found := execute("PRAGMA user_version").fetchone()[0]) != FORMAT:
+            raise DataError(f"{self.path} is in format {found}; this Quorate reads {FORMAT}.")
+        problems = execute("PRAGMA quick_check(1)").fetchone()[0]
+        if problems != "ok":
+            raise self._damaged()
+
+    def close(self) -> None:
+        try:
+            with self._told("cannot be closed"):
+                self._connection.close()
+        finally:
+            self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """SQLite's errors in a sentence."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH):
+                raise self._damaged() from None
+            raise DataError(f"{self.path} {what}: {error}.") from None
+        except OSError as error:
+            raise DataError(f"{self.path} {what}: {error.strerror or error}.") from None
+
+    def _damaged(self, where: str = "") -> DataError:
+        return DataError(f"{self.path} is damaged{where}: restore it from a copy.")
+
+    # Writing: a transaction each.
+
+    def _transact(self, write: Callable[[], object]) -> None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            write()
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            self.roll_back()
+            raise self._unwritten(error) from None
+
+    def _unwritten(self, error: BaseException) -> BaseException:
+        """SQLite's errors in a sentence, others as they are."""
+        if not isinstance(error, sqlite3.Error):
+            return error
+        try:
+            with self._told("cannot be written, so nothing changed"):
+                raise error
+        except DataError as told:
+            return told
+
+    def roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.rollback()
+
+    def add_vote(self, vote: Sequence[int]) -> None:
+        """A vote whose names are all known: a transaction by itself."""
+        try:
+            self._connection.execute(INSERT_VOTE, (*vote, _sum_of(vote)))
+        except sqlite3.Error as error:
+            raise self._unwritten(error) from None
+
+    def add(self, names: NumberedNames, votes: Sequence[Sequence[int]] | NDArray[np.int64]) -> None:
+        """New names, and votes of ids: (id, task, worker, label), or columns of them."""
+        self._transact(lambda: self._insert(names, votes))
+
+    def _insert(
+        self, names: NumberedNames, votes: Sequence[Sequence[int]] | NDArray[np.int64]
+    ) -> None:
+        for role, some in names.items():
+            self._add_names(role, some)
+        rows: Iterable[Any]
+        if isinstance(votes, np.ndarray):
+            columns = (*votes, np.array(FACTORS) @ votes & MASK)
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            batch = (int(votes[0, 0]), votes.shape[1])
+            self._connection.execute(
+                "INSERT INTO batches VALUES (?, ?, ?)", (*batch, _sum_of(batch))
+            )
+        else:
+            rows = [(*vote, _sum_of(vote)) for vote in votes]
+        self._connection.executemany(INSERT_VOTE, rows)
+
+    def _add_names(self, role: str, names: Iterable[tuple[int, Any]]) -> None:
+        try:
+            rows = [(id, name, _name_sum(id, name)) for id, name in names]
+        except UnicodeEncodeError:
+            raise DataError(f"A {role} has half a character in its name.") from None
+        if not rows:
+            return
+        if isinstance(rows[0][1], bool):
+            self._put_setting(f"{role}s are truth values", "true")
+        self._connection.executemany(f"INSERT INTO {TABLES[role]} VALUES (?, ?, ?)", rows)
+
+    def remove(self, number: int, vote: int) -> None:
+        """Checkpoints from that vote on are of another history."""
+        execute, row = self._connection.execute, (number, vote, _sum_of((number, vote)))
+
+        def write() -> None:
+            execute("INSERT INTO removed VALUES (?, ?, ?)", row)
+            execute("DELETE FROM checkpoints WHERE vote >= ?", (vote,))
+
+        self._transact(write)
+
+    def settle(self, number: int, after: int) -> None:
+        row = (number, after, _sum_of((number, after)))
+        insert = "INSERT INTO settlings VALUES (?, ?, ?)"
+        self._transact(lambda: self._connection.execute(insert, row))
+
+    def put_answers(self, rows: Iterable[tuple[int, int, float]], about: Mapping[str, str]) -> None:
+        def write() -> None:
+            self._connection.execute("DELETE FROM answers")
+            self._connection.executemany("INSERT INTO answers VALUES (?, ?, ?)", rows)
+            for name, value in about.items():
+                self._put_setting(name, value)
+
+        self._transact(write)
+
+    def put_checkpoint(self, vote: int, settling: int, checkpoint: Checkpoint) -> None:
+        about = {"steps": checkpoint.steps, "votes": checkpoint.votes, "names": checkpoint.names}
+        blob = io.BytesIO()
+        np.savez(blob, allow_pickle=False, about=np.array(json.dumps(about)), **checkpoint.arrays)
+        state, execute = blob.getvalue(), self._connection.execute
+
+        def write() -> None:
+            row = (vote, settling, state, _check(state))
+            execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)", row)
+            places = execute("SELECT vote, settling FROM checkpoints ORDER BY 1 DESC, 2 DESC")
+            for place in thinned(places.fetchall()):
+                execute("DELETE FROM checkpoints WHERE vote = ? AND settling = ?", place)
+
+        self._transact(write)
+
+    # Settings.
+
+    def settings(self) -> dict[str, Any]:
+        with self._told("cannot be read"):
+            rows = self._connection.execute("SELECT name, value, checksum FROM settings").fetchall()
+        for name, value, checksum in rows:
+            content = value if isinstance(value, bytes) else str(value).encode()
+            if _check(str(name).encode() + content) != checksum:
+                raise self._damaged(f" in setting {name}")
+        return {name: value for name, value, _ in rows}
+
+    def create(
+        self,
+        settings: Mapping[str, str | bytes],
+        names: NumberedNames,
+        content: Content,
+    ) -> None:
+        """The settings, and what there is to begin with."""
+
+        def write() -> None:
+            for name, value in settings.items():
+                self._put_setting(name, value)
+            self._insert(names, content.votes.tolist())
+            batches = zip(*np.unique(content.batch, return_counts=True), strict=True)
+            rows = [(int(i), int(n), _sum_of((int(i), int(n)))) for i, n in batches if n > 1]
+            self._connection.executemany("INSERT INTO batches VALUES (?, ?, ?)", rows)
+            for table, numbers in (("removed", content.removed), ("settlings", content.settlings)):
+                rows = [(i, n, _sum_of((i, n))) for i, n in enumerate(numbers, start=1)]
+                self._connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+
+        self._transact(write)
+
+    def _put_setting(self, name: str, value: str | bytes) -> None:
+        content = value if isinstance(value, bytes) else value.encode()
+        row = (name, value, _check(name.encode() + content))
+        self._connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", row)
+
+    # Reading.
+
+    def changed(self) -> bool:
+        """Whether another process has written since this was last asked."""
+        before = self._version
+        with self._told("cannot be read"):
+            self._version = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        return bool(self._version != before)
+
+    def read(self, names: Mapping[str, int], vote: int, removed: int, settlings: int) -> Content:
+        """What came after so many names of each role, that vote, so many removals and settlings:
+        as of one moment, and all of it checked."""
+        with self._told("cannot be read"):
+            self._connection.execute("BEGIN")
+            try:
+                votes = self._votes(vote)
+                return Content(
+                    {role: self._names(role, n) for role, n in names.items()},
+                    votes,
+                    self._batch_of(votes),
+                    self._numbers("removed", "vote", removed),
+                    self._numbers("settlings", "after", settlings),
+                )
+            finally:
+                self.roll_back()
+
+    def _names(self, role: str, n: int) -> list[Any]:
+        query = f"SELECT id, name, checksum FROM {TABLES[role]} WHERE id >= ? ORDER BY id"
+        rows = self._connection.execute(query, (n,)).fetchall()
+        if rows and f"{role}s are truth values" in self.settings():
+            rows = [(id, bool(name), checksum) for id, name, checksum in rows]
+        for place, (id, name, checksum) in enumerate(rows, start=n):
+            if id != place or _name_sum(id, name) != checksum:
+                raise self._damaged(f" at {role} {place}")
+        return [name for _, name, _ in rows]
+
+    def _votes(self, after: int) -> NDArray[np.int64]:
+        last = self._connection.execute("SELECT max(id) FROM votes").fetchone()[0] or 0
+        starts = range(after, last, ROWS_AT_A_TIME)
+        parts = [self._some_votes(start, min(start + ROWS_AT_A_TIME, last)) for start in starts]
+        return np.concatenate([NOTHING.votes, *parts])
+
+    def _some_votes(self, after: int, last: int) -> NDArray[np.int64]:
+        """As text, which is several times quicker than row by row."""
+        columns = ("id", "task", "worker", "label", "checksum")
+        listed = ", ".join(f"group_concat({column})" for column in columns)
+        query = f"SELECT {listed} FROM (SELECT * FROM votes WHERE id > ? AND id <= ? ORDER BY id)"
+        texts = self._connection.execute(query, (after, last)).fetchone()
+        try:
+            with warnings.catch_warnings(action="error"):
+                numbers = [np.fromstring(str(text), np.int64, sep=",") for text in texts]
+            rows = np.stack(numbers[:4], axis=1)
+            right = rows[:, 0] == np.arange(after + 1, last + 1)
+            right &= (rows @ np.array(FACTORS) & MASK) == numbers[4]
+        except (ValueError, DeprecationWarning):
+            raise self._damaged(f" after vote {after:,}") from None
+        if not right.all():
+            raise self._damaged(f" at vote {after + 1 + int(right.argmin()):,}")
+        return rows
+
+    def _batch_of(self, votes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first of the votes that each was added together with."""
+        batch = votes[:, 0].copy()
+        if not len(batch):
+            return batch
+        query = "SELECT id, size, checksum FROM batches WHERE id >= ?"
+        for id, size, checksum in self._connection.execute(query, (int(batch[0]),)):
+            if not isinstance(size, int) or _sum_of((id, size)) != checksum:
+                raise self._damaged(f" at batch {id}")
+            start = id - int(votes[0, 0])
+            batch[start : start + size] = id
+        return batch
+
+    def _numbers(self, table: str, column: str, n: int) -> list[int]:
+        query = f"SELECT id, {column}, checksum FROM {table} WHERE id > ? ORDER BY id"
+        rows = self._connection.execute(query, (n,)).fetchall()
+        for place, (id, number, checksum) in enumerate(rows, start=n + 1):
+            if id != place or not isinstance(number, int) or _sum_of((id, number)) != checksum:
+                raise self._damaged(f" at row {place} of {table}")
+        return [number for _, number, _ in rows]
+
+    def checkpoint(self, vote: int, settling: int) -> Checkpoint | None:
+        """The latest that is whole, not after that vote and settling."""
+        query = (
+            "SELECT state, checksum FROM checkpoints"
+            " WHERE vote <= ? AND settling <= ? ORDER BY vote DESC, settling DESC"
+        )
+        with self._told("cannot be read"):
+            for state, checksum in self._connection.execute(query, (vote, settling)):
+                if isinstance(state, bytes) and _check(state) == checksum:
+                    with np.load(io.BytesIO(state), allow_pickle=False) as archive:
+                        arrays = dict(archive)
+                    about = json.loads(str(arrays.pop("about")))
+                    names = tuple(about["names"])
+                    return Checkpoint(about["steps"], about["votes"], names, arrays)
+        return None
+
+
+def _sum_of(numbers: Sequence[int]) -> int:
+    return sum(map(int.__mul__, numbers, FACTORS)) & MASK
+
+
+def _name_sum(id: int, name: Any) -> int:
+    text = name if isinstance(name, str) else repr(name)
+    return zlib.crc32(text.encode(), id & MASK)
+
+
+def _check(content: bytes) -> int:
+    return zlib.crc32(content)
+
+
+def _lock(directory: Path) -> sqlite3.Connection:
+    """Refuse a second writer, in this process too; the lock goes with its process."""
+    path = directory / LOCK
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
+    except (OSError, sqlite3.Error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise DataError(f"{directory} cannot be opened: {why}.") from None
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        lock.close()
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            raise DataError(
+                f"{directory} is open already: only one Online can write to it; others can open it"
+                " with read_only=True."
+            ) from None
+        raise DataError(f"{path} cannot be locked: {error}.") from None
+    return lock

@@ -1,0 +1,309 @@
+"""What was counted, step by step, and the way back.
+
+A step that is cut short leaves a ledger that is not whole, which is then made anew from a
+checkpoint and the votes that came after it. The latest steps can be undone as quickly as they were
+done, since sums of votes that count fully are exact.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.kernels import Codes
+from quorate.online.ballots import Column
+from quorate.online.names import Names
+from quorate.online.state import State, Undo
+from quorate.result import Result
+
+T = TypeVar("T")
+
+ROLES = ("task", "worker", "label")
+MOST_BELIEFS = 50_000  # of tasks, kept to undo the latest steps
+
+
+class Done(NamedTuple):
+    """A step that can be undone."""
+
+    undo: Undo
+    names: tuple[int, ...]
+    votes: int
+
+
+class Checkpoint(NamedTuple):
+    """The state after so many steps: with the votes that came until then it is everything."""
+
+    steps: int
+    votes: int
+    names: tuple[int, ...]
+    arrays: Mapping[str, NDArray[Any]]
+
+
+class Ledger:
+    """The names, the state, and how many votes each step had: none for a settling. `ids` tell the
+    votes apart, also when others are taken back; those of a start have none."""
+
+    def __init__(self, names: Mapping[str, Names], state: State) -> None:
+        self.names, self.state = names, state
+        self.from_start = state.ballots.n_votes
+        self.sizes, self.ids = Column(np.int64), Column(np.int64)
+        self.settled: Result | None = None
+        self.whole = True
+        self._names_before = self._n_names()
+        self._done: deque[Done] = deque()
+        self._n_beliefs = 0
+
+    @property
+    def n_steps(self) -> int:
+        return self.sizes.height
+
+    @property
+    def n_votes(self) -> int:
+        return self.state.ballots.n_votes
+
+    @property
+    def n_settlings(self) -> int:
+        return int(np.count_nonzero(self.sizes.values == 0))
+
+    @property
+    def last_id(self) -> int:
+        return self.ids.cells[self.ids.height - 1] if self.ids.height else 0
+
+    # A step.
+
+    def count(
+        self,
+        asked: Sequence[Sequence[Any]],
+        found: Sequence[Any],
+        ids: Sequence[int],
+        count: Callable[[], T],
+        keep: Callable[[], None] | None = None,
+        first: slice | NDArray[np.bool_] | None = None,
+    ) -> T:
+        """Count votes whose names were looked up: new ones get codes in place of -1. They are there
+        for good when they are kept, and gone when that fails. `first` tells which tasks come first
+        of the same."""
+        self._names_before = self._n_names()
+        self.whole, settled = False, self.settled
+        for role, names, codes in zip(ROLES, asked, found, strict=True):
+            self.names[role].complete(names, codes)
+        tasks = _once(found[0]) if first is None else found[0][first]
+        done = Done(self.state.before(tasks), self._names_before, len(ids))
+        wider = self._make_room()
+        self.settled = None
+        answer = count()
+        self.ids.append(ids[0]) if len(ids) == 1 else self.ids.extend(np.asarray(ids))
+        self.sizes.append(len(ids))
+        self._remember(done, wider)
+        self._keep(keep, done, settled)
+        return answer
+
+    def count_vote(
+        self,
+        vote: Sequence[Any],
+        codes: list[int],
+        id: int,
+        keep: Callable[[], None] | None = None,
+    ) -> list[float]:
+        """`count` for one vote, which is most of what is done: straight."""
+        before = self._names_before = self._n_names()
+        self.whole, settled = False, self.settled
+        if -1 in codes:
+            for i, names in enumerate(self.names.values()):
+                if codes[i] < 0:
+                    codes[i] = names.append(vote[i])
+        task, worker, label = codes
+        done = Done(self.state.before((task,)), before, 1)
+        wider = self._make_room()
+        self.settled = None
+        belief = self.state.add(task, [(worker, label)])
+        self.ids.append(id)
+        self.sizes.append(1)
+        self._remember(done, wider)
+        self._keep(keep, done, settled)
+        return belief
+
+    def _n_names(self) -> tuple[int, ...]:
+        return tuple([len(names.names) for names in self.names.values()])
+
+    def _remember(self, done: Done, wider: bool) -> None:
+        """For `undo`; what was believed of fewer classes is of no use."""
+        if wider:
+            self._forget_done()
+            return
+        self._done.append(done)
+        self._n_beliefs += len(done.undo.tasks)
+        while self._n_beliefs > MOST_BELIEFS:
+            self._n_beliefs -= len(self._done.popleft().undo.tasks)
+
+    def _forget_done(self) -> None:
+        self._done.clear()
+        self._n_beliefs = 0
+
+    def _keep(self, keep: Callable[[], None] | None, done: Done, settled: Result | None) -> None:
+        """Keep the last step; what cannot be kept is undone, now or when it is made anew."""
+        if keep is not None:
+            try:
+                keep()
+            except BaseException:
+                if self.state.exact and self._done and self._done[-1] is done:
+                    self.undo()
+                    self.settled = settled
+                raise
+        self.whole = True
+
+    def new_names(self) -> dict[str, list[tuple[int, Any]]]:
+        """Names that came with the last step, with their ids."""
+        if self._names_before == self._n_names():
+            return {}
+        return {
+            role: names.new(n)
+            for (role, names), n in zip(self.names.items(), self._names_before, strict=True)
+            if len(names) > n
+        }
+
+    def settle(self, result: Result | None, keep: Callable[[], None] | None = None) -> None:
+        """Believe what a fit of all votes has found, if there are votes."""
+        self.whole = False
+        if result is not None:
+            self.state.believe_all(result.posterior, result.params.state.hard)
+        self.sizes.append(0)
+        self.settled = result
+        self._forget_done()
+        if keep is not None:
+            keep()
+        self.whole = True
+
+    def _make_room(self) -> bool:
+        """Whether there are new classes."""
+        wider = len(self.names["label"]) > self.state.n_classes
+        if wider:
+            self.state.widen(len(self.names["label"]))
+        self.state.grow(len(self.names["task"]), len(self.names["worker"]))
+        return wider
+
+    # The way back.
+
+    def can_undo(self, steps: int) -> bool:
+        """Whether the steps after the first so many can be undone."""
+        return self.whole and self.state.exact and self.n_steps - steps <= len(self._done)
+
+    def undo(self) -> None:
+        """Undo the last step."""
+        self.whole = False
+        done = self._done.pop()
+        self._n_beliefs -= len(done.undo.tasks)
+        self.state.undo(done.undo)
+        for names, n in zip(self.names.values(), done.names, strict=True):
+            names.cut(n)
+        self.ids.cut(self.ids.height - done.votes)
+        self.sizes.cut(self.n_steps - 1)
+        self.settled = None
+        self.whole = True
+
+    def checkpoint(self) -> Checkpoint:
+        names = self._n_names()
+        arrays = {name: array.copy() for name, array in self.state.as_arrays().items()}
+        return Checkpoint(self.n_steps, self.ids.height, names, arrays)
+
+    def at(self, checkpoint: Checkpoint) -> Ledger:
+        """What it was then."""
+        ballots = self.state.ballots
+        names = {r: self.names[r].first(n) for r, n in zip(ROLES, checkpoint.names, strict=True)}
+        votes = (ballots.task.values, ballots.worker.values, ballots.label.values)
+        n = self.from_start + checkpoint.votes
+        then = self.restored(names, [codes[:n] for codes in votes], checkpoint)
+        then.sizes.extend(self.sizes.values[: checkpoint.steps])
+        then.ids.extend(self.ids.values[: checkpoint.votes])
+        return then
+
+    def restored(
+        self, names: Mapping[str, Names], votes: Sequence[Codes], checkpoint: Checkpoint
+    ) -> Ledger:
+        """A ledger with other names and votes, and the state of a checkpoint."""
+        state = State(self.state.model, len(names["label"]), self.state.ballots.half_life)
+        state.grow(len(names["task"]), len(names["worker"]))
+        state.ballots.extend(*votes)
+        state.take_arrays(checkpoint.arrays)
+        then = Ledger(names, state)
+        then.from_start = self.from_start
+        return then
+
+    def place_of(self, step: int) -> int:
+        """How many votes came in the steps before one."""
+        return self.ids.height - int(self.sizes.values[step:].sum())
+
+    def step_of(self, id: int) -> int:
+        """Which step a vote came in; looked for from the end."""
+        place = int(np.searchsorted(self.ids.values, id))
+        n = 64
+        while True:
+            first = max(0, self.n_steps - n)
+            ends = self.place_of(first) + self.sizes.values[first:].cumsum()
+            if not first or ends[0] <= place:
+                return first + int(np.searchsorted(ends, place, side="right"))
+            n *= 4
+
+
+class Redo:
+    """The steps of a ledger after the first so many (and `until` others), without some votes: to
+    be counted again."""
+
+    def __init__(
+        self, ledger: Ledger, after: int, without: set[int], until: int | None = None
+    ) -> None:
+        self.after = after
+        self.rewound = False
+        self.without = frozenset(without)
+        sizes, place = ledger.sizes.values[after:until], int(ledger.sizes.values[:after].sum())
+        votes = slice(place, place + int(sizes.sum()))
+        ids = ledger.ids.values[votes]
+        stay = ~np.isin(ids, list(without))
+        step = np.repeat(np.arange(len(sizes)), sizes)[stay]
+        left = np.bincount(step, minlength=len(sizes))
+        self._sizes = left[(left > 0) | (sizes == 0)].tolist()
+        self._ids = ids[stay].tolist()
+        ballots = ledger.state.ballots
+        self._columns = [
+            [
+                ledger.names[role].names[code]
+                for code in codes.values[ledger.from_start :][votes][stay].tolist()
+            ]
+            for role, codes in zip(
+                ROLES, (ballots.task, ballots.worker, ballots.label), strict=True
+            )
+        ]
+        self._ends = np.cumsum(self._sizes, dtype=np.int64).tolist()
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def step(self, number: int) -> tuple[list[int], list[list[Any]]]:
+        """The ids and the columns of names of a step; no votes are a settling."""
+        votes = slice(self._ends[number] - self._sizes[number], self._ends[number])
+        return self._ids[votes], [column[votes] for column in self._columns]
+
+    def leave_out(self, number: int) -> None:
+        """A step that could not be counted."""
+        del self._sizes[number], self._ends[number]
+
+    def then(self, other: Redo, done: int) -> Redo:
+        """After these steps those of another that are not done yet."""
+        start = other._ends[done - 1] if done else 0
+        self._sizes += other._sizes[done:]
+        self._ids += other._ids[start:]
+        for column, more in zip(self._columns, other._columns, strict=True):
+            column += more[start:]
+        self._ends = np.cumsum(self._sizes, dtype=np.int64).tolist()
+        self.without |= other.without
+        return self
+
+
+def _once(tasks: list[int] | Codes) -> Sequence[int] | Codes:
+    if isinstance(tasks, np.ndarray):
+        return np.unique(tasks)
+    return tasks if len(tasks) == 1 else list(set(tasks))
