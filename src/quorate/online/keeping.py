@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -264,12 +264,17 @@ class Keeper:
         as_of = f"{self.last_vote} {len(self.removed)} {ledger.n_settlings}"
         if self.database.settings().get(ANSWERS) == as_of:
             return
+        self.database.put_answers(self._answers(online), {ANSWERS: as_of})
+
+    def _answers(self, online: Online) -> Iterable[tuple[int, int, float]]:
+        ledger = online.ledger
+        if not len(ledger.names["task"]):
+            return []
         tasks, posterior = online.posterior()
         best = ledger.state.choose_all(tasks, posterior)
         confidence = np.take_along_axis(posterior, best[:, None], axis=1)[:, 0]
         ids = (ledger.names["task"].ids.values[tasks], ledger.names["label"].ids.values[best])
-        rows = zip(*(column.tolist() for column in (*ids, confidence)), strict=True)
-        self.database.put_answers(rows, {ANSWERS: as_of})
+        return zip(*(column.tolist() for column in (*ids, confidence)), strict=True)
 
     def close(self, online: Online) -> None:
         """Close the database, with the answers in it."""

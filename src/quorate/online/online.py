@@ -499,7 +499,8 @@ class Online:
             return tasks, settled.posterior
         posterior = state.belief.rows.copy()
         voted = state.ballots.voted
-        posterior[voted] = state.posteriors(tasks[voted])
+        if voted.any():
+            posterior[voted] = state.posteriors(tasks[voted])
         return tasks, posterior
 
     def result(self) -> Result:
