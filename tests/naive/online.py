@@ -3,14 +3,19 @@ and beliefs at each M-step."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from math import exp, log
 from typing import Any
 
 
 class Online:
-    def __init__(self, model: Any, n_classes: int) -> None:
+    def __init__(self, model: Any, n_classes: int, half_life: float | None = None) -> None:
         self.model, self.n_classes = model, n_classes
+        self.half_life = half_life
         self.votes: dict[Any, list[tuple[Any, int]]] = {}
+        self.ages: dict[Any, list[int]] = {}
+        self.cast: Counter[Any] = Counter()
         self.believed: dict[Any, list[float]] = {}
         self.harden_when = getattr(model, "harden", "never")
         self.hard = self.harden_when == "always"
@@ -19,6 +24,9 @@ class Online:
         before = self.shares()
         (task,) = {task for task, _, _ in votes}
         self.votes.setdefault(task, []).extend((worker, label) for _, worker, label in votes)
+        for _, worker, _ in votes:
+            self.ages.setdefault(task, []).append(self.cast[worker])
+            self.cast[worker] += 1
         said = self.votes[task]
         vote = [sum(c == k for _, c in said) / len(said) for k in range(self.n_classes)]
         self.believed[task] = self.harden(vote)
@@ -51,21 +59,25 @@ class Online:
         ]
         return [s / sum(sums) for s in sums]
 
+    def weighted(self, worker: Any) -> Iterator[tuple[Any, int, float]]:
+        """The tasks and labels of a worker's votes, and how much each counts now."""
+        for task, said in self.votes.items():
+            for (who, c), age in zip(said, self.ages[task], strict=True):
+                if who == worker:
+                    since = self.cast[worker] - 1 - age
+                    yield task, c, 1.0 if self.half_life is None else 2 ** (-since / self.half_life)
+
     def probability(self, worker: Any, truth: int, label: int) -> float:
         if type(self.model).__name__ == "OneCoin":
             right = wrong = self.model.smoothing
-            for task, said in self.votes.items():
-                for who, c in said:
-                    if who == worker:
-                        right += self.believed[task][c]
-                        wrong += 1 - self.believed[task][c]
+            for task, c, weight in self.weighted(worker):
+                right += weight * self.believed[task][c]
+                wrong += weight * (1 - self.believed[task][c])
             accuracy = right / (right + wrong)
             return accuracy if label == truth else (1 - accuracy) / (self.n_classes - 1)
         counts = [self.model.smoothing] * self.n_classes
-        for task, said in self.votes.items():
-            for who, c in said:
-                if who == worker:
-                    counts[c] += self.believed[task][truth]
+        for task, c, weight in self.weighted(worker):
+            counts[c] += weight * self.believed[task][truth]
         return counts[label] / sum(counts) if sum(counts) > 0 else 0.0
 
     def e_step(self, task: Any) -> list[float]:

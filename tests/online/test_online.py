@@ -205,6 +205,47 @@ def test_a_half_life_weighs_alike_one_by_one_and_together(method: str) -> None:
     np.testing.assert_allclose(*counts, atol=1e-7)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=40)
+@given(votes=votes_of, half_life=st.sampled_from([0.01, 0.5, 3, 200]), size=st.integers(1, 4))
+def test_with_a_half_life_it_is_the_slow_oracle(
+    method: str, votes: list[Vote], half_life: float, size: int
+) -> None:
+    """Votes on one task together, a few at a time; with smoothing, so that no rounding decides."""
+    online = Online(method, classes=[0, 1, 2], ties="first", smoothing=0.5, half_life=half_life)
+    model = make(method, ties="first", smoothing=0.5)
+    slow = naive.Online(model, n_classes=3, half_life=half_life)
+    for start in range(0, len(votes), size):
+        together = [(votes[start][0], *vote[1:]) for vote in votes[start : start + size]]
+        (answer,) = online.add(together)
+        belief = slow.add(together)
+        assert answer.confidence == pytest.approx(max(belief), abs=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("half_life", [0.001, 0.3, 20, 200])
+@pytest.mark.parametrize("batch", [1, 10, 100])
+def test_no_half_life_and_no_batch_gives_what_is_no_number(
+    method: str, half_life: float, batch: int
+) -> None:
+    """Long runs of votes at random, as rows and as tables."""
+    random = np.random.default_rng(int(half_life * 10) + batch)
+    task, worker, label = (random.integers(n, size=900).tolist() for n in (200, 7, 4))
+    online = Online(method, half_life=half_life)
+    for start in range(0, len(task), batch):
+        some = slice(start, start + batch)
+        rows = list(zip(task[some], worker[some], label[some], strict=True))
+        as_table = batch > 1 and start % (2 * batch)
+        frame = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
+        online.add(frame) if as_table else online.add(rows)
+        counts = online.ledger.state.sums.counts.rows
+        assert (counts >= 0).all() and np.isfinite(counts).all()
+    posterior = online.result().posterior
+    assert np.isfinite(posterior).all() and np.allclose(posterior.sum(axis=1), 1)
+    accuracy = [online.worker(w).accuracy for w in set(worker)]
+    assert min(accuracy) >= 0 and max(accuracy) <= 1 + 1e-9
+
+
 # Kinds of input.
 
 
