@@ -31,7 +31,7 @@ FORMAT = 1
 NAME = "votes.db"
 LOCK = "votes.lock"
 TABLES = {"task": "tasks", "worker": "workers", "label": "classes"}
-PAGES_OF_WAL = 2_000
+PAGES_OF_WAL = 8_000
 ROWS_AT_A_TIME = 500_000
 # Odd, so that no change of one number leaves the sum as it was.
 FACTORS = (2654435761, 2246822519, 3266489917, 668265263)
