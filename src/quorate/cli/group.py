@@ -8,6 +8,8 @@ import re
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -41,9 +43,9 @@ class Commands(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show every letter
                 stream.reconfigure(errors="backslashreplace")
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # tidies up first
-        sys.exit(self._run(args, **extra))
+        with _terminated_tidily():
+            code = self._run(args, **extra)
+        sys.exit(code)
 
     def _run(self, args: Any, **extra: Any) -> int:
         """The exit code, after one sentence if it is not 0."""
@@ -61,8 +63,10 @@ class Commands(click.Group):
             return _fail("There is not enough memory for this.", 1)
         except click.Abort:
             return _fail("Interrupted.", INTERRUPTED)
-        except SystemExit:  # what click makes of a closed pipe
-            write_nowhere()
+        except SystemExit as error:
+            if error.code == TERMINATED:
+                return TERMINATED
+            write_nowhere()  # it is what click makes of a closed pipe
             return NOBODY_READS
         except OSError as error:
             write_nowhere()
@@ -175,3 +179,16 @@ def _no_such_option(error: click.NoSuchOption) -> str:
     path = error.ctx.command_path if error.ctx else "quorate"
     advice = f"did you mean {meant}?" if meant else f"see `{path} --help`."
     return f"There is no option {given}: {advice}"
+
+
+@contextmanager
+def _terminated_tidily() -> Iterator[None]:
+    """SIGTERM ends what is under way as an exception would, so that it tidies up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
