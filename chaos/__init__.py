@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from chaos.online import faults, flips, interrupts, kills
+from chaos.online import (
+    faults,
+    flips,
+    forks,
+    full_disk,
+    half_lives,
+    interrupts,
+    kills,
+    threads,
+    two_at_once,
+)
 
 ATTACKS = (
     kills.ATTACK,
@@ -11,4 +21,9 @@ ATTACKS = (
     faults.MEMORY,
     flips.CLOSED,
     flips.KILLED,
+    full_disk.ATTACK,
+    two_at_once.ATTACK,
+    forks.ATTACK,
+    threads.ATTACK,
+    half_lives.ATTACK,
 )

@@ -3,31 +3,43 @@ and beliefs at each M-step."""
 
 from __future__ import annotations
 
+from collections import Counter
 from math import exp, log
 from typing import Any
 
 
 class Online:
-    def __init__(self, model: Any, n_classes: int) -> None:
-        self.model, self.n_classes = model, n_classes
-        self.votes: dict[Any, list[tuple[Any, int]]] = {}
+    def __init__(self, model: Any, n_classes: int, half_life: float | None = None) -> None:
+        self.model, self.n_classes, self.half_life = model, n_classes, half_life
+        self.votes: dict[Any, list[tuple[Any, int, int]]] = {}  # the last: the worker's how-manieth
+        self.cast: Counter[Any] = Counter()
         self.believed: dict[Any, list[float]] = {}
         self.harden_when = getattr(model, "harden", "never")
         self.hard = self.harden_when == "always"
 
     def add(self, votes: list[tuple[Any, Any, int]]) -> list[float]:
+        """Votes that are counted together; returns what is believed of the first one's task."""
         before = self.shares()
-        (task,) = {task for task, _, _ in votes}
-        self.votes.setdefault(task, []).extend((worker, label) for _, worker, label in votes)
-        said = self.votes[task]
-        vote = [sum(c == k for _, c in said) / len(said) for k in range(self.n_classes)]
-        self.believed[task] = self.harden(vote)
-        posterior = self.e_step(task)
-        self.believed[task] = self.harden(posterior)
+        tasks = list(dict.fromkeys(task for task, _, _ in votes))
+        for task, worker, label in votes:
+            self.votes.setdefault(task, []).append((worker, label, self.cast[worker]))
+            self.cast[worker] += 1
+        for task in tasks:
+            said = self.votes[task]
+            vote = [sum(c == k for _, c, _ in said) / len(said) for k in range(self.n_classes)]
+            self.believed[task] = self.harden(vote)
+        posterior = {task: self.e_step(task) for task in tasks}
+        for task in tasks:
+            self.believed[task] = self.harden(posterior[task])
         if self.harden_when == "settled" and not self.hard and before is not None:
             moved = sum(abs(a - b) for a, b in zip(before, self.shares() or [], strict=True))
             self.hard = moved < self.model.switch_at
-        return posterior
+        return posterior[tasks[0]]
+
+    def weight(self, worker: Any, number: int) -> float:
+        """Half after as many more votes of the worker as the half-life."""
+        since = self.cast[worker] - 1 - number
+        return 1.0 if self.half_life is None else 2.0 ** (-since / self.half_life)
 
     def harden(self, belief: list[float]) -> list[float]:
         if not self.hard:
@@ -55,23 +67,23 @@ class Online:
         if type(self.model).__name__ == "OneCoin":
             right = wrong = self.model.smoothing
             for task, said in self.votes.items():
-                for who, c in said:
+                for who, c, number in said:
                     if who == worker:
-                        right += self.believed[task][c]
-                        wrong += 1 - self.believed[task][c]
+                        right += self.weight(who, number) * self.believed[task][c]
+                        wrong += self.weight(who, number) * (1 - self.believed[task][c])
             accuracy = right / (right + wrong)
             return accuracy if label == truth else (1 - accuracy) / (self.n_classes - 1)
         counts = [self.model.smoothing] * self.n_classes
         for task, said in self.votes.items():
-            for who, c in said:
+            for who, c, number in said:
                 if who == worker:
-                    counts[c] += self.believed[task][truth]
+                    counts[c] += self.weight(who, number) * self.believed[task][truth]
         return counts[label] / sum(counts) if sum(counts) > 0 else 0.0
 
     def e_step(self, task: Any) -> list[float]:
         log_joint = []
         for truth, share in enumerate(self.prior()):
-            factors = [share] + [self.probability(w, truth, c) for w, c in self.votes[task]]
+            factors = [share] + [self.probability(w, truth, c) for w, c, _ in self.votes[task]]
             # What is all but zero is a rounding error of counts that were moved.
             log_joint.append(sum(log(p) if p > 1e-13 else -1e9 for p in factors))
         weights = [exp(value - max(log_joint)) for value in log_joint]
