@@ -14,6 +14,10 @@ from chaos.online import (
     two_at_once,
 )
 
+from chaos.stores import flips as store_flips
+from chaos.stores import full_disk as store_full_disk
+from chaos.stores import pairs, resuming, reuse, shuffles
+
 ATTACKS = (
     kills.ATTACK,
     interrupts.ATTACK,
@@ -26,4 +30,13 @@ ATTACKS = (
     forks.ATTACK,
     threads.ATTACK,
     half_lives.ATTACK,
+    resuming.ATTACK,
+    pairs.ATTACK,
+    store_flips.ATTACK,
+    store_flips.HOSTILE,
+    store_full_disk.ATTACK,
+    store_full_disk.INTERRUPTED,
+    shuffles.ATTACK,
+    reuse.RESULTS,
+    reuse.PRECIOUS,
 )

@@ -1,0 +1,1 @@
+"""Attacks on stores, by the command line."""

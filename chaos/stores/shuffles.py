@@ -1,0 +1,65 @@
+"""Rows in another order: no label changes that is not a tie."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+from chaos.attack import Attack, Outcomes
+from chaos.children import called
+from chaos.stores.runs import METHODS, write_rows, write_votes
+
+CLEAR = 1e-6  # what the two likeliest classes are apart
+
+
+def trial(seed: int, place: Path) -> Outcomes:
+    chance = random.Random(seed)
+    method = METHODS[seed % len(METHODS)]
+    rows = write_votes(place / "votes.csv", seed, n_tasks=chance.choice([6, 15, 80]), n_workers=6)
+    store = place / "store" if chance.random() < 0.3 else None
+    before = called(lambda: _posterior(place / "votes.csv", method, None))
+    if isinstance(before, str):  # a method that does not take such votes
+        yield None
+        return
+    for number in range(3):
+        chance.shuffle(rows)
+        path = place / f"shuffled-{number}.csv"
+        write_rows(path, ["task", "worker", "label"], rows)
+        here = None if store is None else store / f"{number}"
+        after = called(lambda path=path, here=here: _posterior(path, method, here))
+        if isinstance(after, str):
+            yield f"{method}: shuffled, it is refused: {after}"
+            return
+        changed = [task for task in before if _changed(before[task], after[task])]
+        yield f"{method}: {len(changed)} of {len(before)} labels changed" if changed else None
+
+
+def _posterior(path: Path, method: str, store: Path | None) -> Any:
+    import quorate
+
+    try:
+        result = quorate.aggregate(path, method, **({} if store is None else {"store": str(store)}))
+        names = [name for name in ("posterior_table", "posterior_frame") if hasattr(result, name)]
+        frame: Any = getattr(result, names[0])
+        frame = frame.collect() if hasattr(frame, "collect") else frame
+    except quorate.QuorateError as error:
+        return str(error)
+    found: dict[str, dict[str, float]] = {}
+    if "probability" in frame.columns:
+        for task, label, share in frame.select("task", "label", "probability").rows():
+            found.setdefault(task, {})[label] = share
+        return found
+    return {row["task"]: {k: row[k] for k in row if k != "task"} for row in frame.to_dicts()}
+
+
+def _changed(one: dict[str, float], other: dict[str, float]) -> bool:
+    return _clear(one) and _clear(other) and max(one, key=one.get) != max(other, key=other.get)  # type: ignore[arg-type]
+
+
+def _clear(shares: dict[str, float]) -> bool:
+    first, second = sorted(shares.values())[-2:]
+    return first - second > CLEAR
+
+
+ATTACK = Attack("stores-shuffles", "rows in another order", trial, often=200)
