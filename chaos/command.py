@@ -43,7 +43,7 @@ def main(
 ) -> None:
     """Attack what keeps votes, and count what holds.
 
-    NAME is an attack that --list names, or the beginning of several: online, stores. Without
+    NAME is an attack that --list names, or a group of them: online, stores, outputs, cluster. Without
     --seconds or --times every attack is tried once. A failure comes with the command that tries
     the same again; the exit code is then 1.
     """
@@ -63,11 +63,11 @@ def main(
 
 
 def chosen(names: Sequence[str]) -> list[Attack]:
-    """The attacks of those names, or whose names begin so; all if none is named."""
+    """The attacks of those names or groups; all if none is named."""
     found = [
         attack
         for attack in ATTACKS
-        if not names or any(attack.name == n or attack.name.startswith(f"{n}-") for n in names)
+        if not names or {attack.name, attack.name.split("-")[0]} & set(names)
     ]
     if not found:
         raise click.UsageError("There is no such attack: see --list.")

@@ -9,7 +9,7 @@ from typing import Any
 from tests.naive import online as naive
 
 from chaos.attack import Attack, FailureError, Outcomes, require
-from chaos.online.script import METHODS, Vote
+from chaos.online.script import LABELS, METHODS, Vote
 from quorate import Online
 
 HALF_LIVES = (0.01, 0.1, 0.5, 1.0, 5.0, 20.0, 50.0, 200.0, 1000.0)
@@ -44,10 +44,10 @@ def _long_run(chance: random.Random, method: str) -> str | None:
             some = votes[start : start + size]
             online.add(some[0] if size == 1 else some)
         require(online.n_votes == len(votes), f"{online.n_votes} of {len(votes)} votes")
-        _require_in_range(online)
+        _require_in_range(online, votes)
         online.settle()
         online.add(votes[0])
-        _require_in_range(online)
+        _require_in_range(online, votes)
     except FailureError as failure:
         return f"{what}: {failure}"
     except Exception as error:
@@ -55,12 +55,11 @@ def _long_run(chance: random.Random, method: str) -> str | None:
     return None
 
 
-def _require_in_range(online: Online) -> None:
-    result = online.result()
-    for task, _, confidence in result.labels.select("task", "label", "confidence").rows():
+def _require_in_range(online: Online, votes: list[Vote]) -> None:
+    for task, _, confidence in online.result().labels.select(LABELS).rows():
         for number in (confidence, online.label(task).confidence):
             require(0 <= number <= 1, f"confidence {number} of {task}")
-    for worker in result.workers["worker"].to_list():
+    for worker in {worker for _, worker, _ in votes}:
         found = online.worker(worker)
         for number in found[2:]:
             require(0 <= number <= 1, f"{found}")

@@ -6,16 +6,17 @@ import inspect
 import itertools
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from chaos.attack import FailureError
-from quorate import Online
+from quorate import DataError, Online
 
 METHODS = ("dawid-skene", "fast-dawid-skene", "hybrid", "one-coin")
 CLOSE = 1e-9
+WORKERS = tuple(f"w{i}" for i in range(8))
 
 Vote = tuple[str, str, str]
 
@@ -80,7 +81,7 @@ class _Crowd:
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
-        self.n_tasks, self.n_workers = chance.randint(4, 30), chance.randint(2, 8)
+        self.n_tasks, self.n_workers = chance.randint(4, 30), chance.randint(2, len(WORKERS))
         self.accuracy = [chance.uniform(0.4, 1.0) for _ in range(self.n_workers)]
         self.there: list[Vote] = []
 
@@ -147,22 +148,23 @@ def known(online: Online) -> Known:
     n_votes = online.n_votes
     if not n_votes:
         return {"votes": 0, "tasks": {}, "workers": {}, "labels": {}}
-    result = online.result()
-    labels = {row[0]: row[1:] for row in _frame(result.labels).select(LABELS).rows()}
-    workers = _frame(result.workers)["worker"].to_list()
+    labels = {row[0]: row[1:] for row in online.result().labels.select(LABELS).rows()}
     return {
         "votes": n_votes,
         "tasks": {task: tuple(online.label(task)[1:]) for task in labels},
-        "workers": {worker: tuple(online.worker(worker)[1:]) for worker in workers},
+        "workers": {worker: about for worker in WORKERS if (about := _quality(online, worker))},
         "labels": labels,
     }
 
 
+def _quality(online: Online, worker: str) -> tuple[Any, ...] | None:
+    try:
+        return tuple(online.worker(worker)[1:])
+    except DataError:  # without votes
+        return None
+
+
 LABELS = ["task", "label", "confidence"]
-
-
-def _frame(table: Any) -> Any:
-    return table.collect() if hasattr(table, "collect") else table
 
 
 def difference(one: Any, other: Any, where: str = "") -> str | None:
@@ -219,5 +221,3 @@ def can_open(option: str) -> bool:
     parameters = inspect.signature(Online.open).parameters
     return option in parameters
 
-
-Act = Callable[[], Any]
