@@ -143,9 +143,9 @@ def _run(
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT), 2)
         os.dup2(os.open(os.devnull, os.O_RDWR) if output is None else output, 1)
-        sys.stdin, sys.stdout, sys.stderr = (
-            open(number, mode, closefd=False) for number, mode in enumerate("rww")
-        )
+        sys.stdin = os.fdopen(0, "r", closefd=False)
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+        sys.stderr = os.fdopen(2, "w", closefd=False)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         before()
         from quorate.cli import main

@@ -43,9 +43,9 @@ def main(
 ) -> None:
     """Attack what keeps votes, and count what holds.
 
-    NAME is an attack that --list names, or a group of them: online, stores, outputs, cluster. Without
-    --seconds or --times every attack is tried once. A failure comes with the command that tries
-    the same again; the exit code is then 1.
+    NAME is an attack that --list names, or a group of them: online, stores, outputs, cluster.
+    Without --seconds or --times every attack is tried once. A failure comes with the command that
+    tries the same again; the exit code is then 1.
     """
     attacks = chosen(names)
     if list_them:

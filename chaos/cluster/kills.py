@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from chaos.attack import Attack, FailureError, Outcomes
@@ -42,10 +43,8 @@ def actor(seed: int, place: Path) -> Outcomes:
     process = _start(run, place, "found")
     actors = _wait_for_actors(process)
     time.sleep(chance.uniform(0, 1))
-    try:
+    with suppress(ProcessLookupError):  # if the run was quicker
         os.kill(chance.choice(actors), signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # the run was quicker
     _require(process, "an actor killed")
     run.require("found", expected, "an actor killed")
     yield None
@@ -64,9 +63,7 @@ def _start(run: Run, place: Path, name: str, *options: str) -> subprocess.Popen[
     arguments = [*run.arguments, "-o", labels, "--workers", workers, "--engine", "ray"]
     arguments += ["--store", place / "store", *options]
     command = [sys.executable, "-m", "quorate", *map(str, arguments)]
-    return subprocess.Popen(
-        command, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
+    return subprocess.Popen(command, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def _wait_for_actors(process: subprocess.Popen[str]) -> list[int]:
@@ -77,7 +74,8 @@ def _wait_for_actors(process: subprocess.Popen[str]) -> list[int]:
         found = [
             child.pid
             for child in psutil.Process(process.pid).children(recursive=True)
-            if child.status() != "zombie" and "ray::" in " ".join(child.cmdline()[:1])
+            if child.status() != "zombie"
+            and "ray::" in " ".join(child.cmdline()[:1])
             and "IDLE" not in " ".join(child.cmdline()[:1])
         ]
         if found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chaos.online import (
+    answers,
     faults,
     flips,
     forks,
@@ -28,4 +29,5 @@ ATTACKS = (
     threads.ATTACK,
     half_lives.ATTACK,
     names.ATTACK,
+    answers.ATTACK,
 )

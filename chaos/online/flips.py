@@ -66,7 +66,10 @@ def _states(script: Script, place: Path, last: int) -> list[Known]:
 
 
 def _as_known(state: Any) -> Known:
-    return {k: {n: tuple(v) for n, v in x.items()} if isinstance(x, dict) else x for k, x in state.items()}
+    return {
+        k: {n: tuple(v) for n, v in x.items()} if isinstance(x, dict) else x
+        for k, x in state.items()
+    }
 
 
 def _any_file(place: Path, chance: random.Random) -> Path:
@@ -102,7 +105,7 @@ def _tried(
         with script.open(place / "flipped") as online:
             found, notes = known(online), list(online.notes)
     except QuorateError:
-        return _recovered(script, place, path, content, earlier, what)
+        return _recovered(script, place, path, bytes(content), earlier, what)
     except Exception as error:
         return f"{what}: {type(error).__name__}: {error}"
     wrong = difference(found, right[-1])

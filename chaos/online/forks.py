@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from chaos.attack import Attack, FailureError, Outcomes
 from chaos.children import Child
@@ -21,7 +22,7 @@ def trial(seed: int, place: Path) -> Outcomes:
     half = chance.randint(1, len(script.steps) - 1)
     for step in script.steps[:half]:
         step.do(online)
-    children = [Child(lambda say: _use(online, script, half, seed)) for _ in range(2)]
+    children = [Child(lambda say: _use(online, script, seed)) for _ in range(2)]
     for step in script.steps[half:]:
         step.do(online)
     for child in children:
@@ -34,9 +35,9 @@ def trial(seed: int, place: Path) -> Outcomes:
     yield None
 
 
-def _use(online: Online, script: Script, half: int, seed: int) -> None:
+def _use(online: Online, script: Script, seed: int) -> None:
     """All that a child can do with what it has inherited."""
-    acts = [
+    acts: list[Callable[[], Any]] = [
         lambda: online.add(("child", "w0", "a")),
         lambda: online.add([("child", "w0", "a"), ("child", "w1", "a")]),
         lambda: online.settle(),
@@ -50,8 +51,6 @@ def _use(online: Online, script: Script, half: int, seed: int) -> None:
             continue
         raise FailureError("a forked child could write")
     online.close()
-    del online
-    gc.collect()
 
 
 def _refused(script: Script, kept: Path) -> None:

@@ -26,7 +26,9 @@ def _votes(chance: random.Random, n: int, n_tasks: int, n_workers: int, k: int) 
     votes = []
     for _ in range(n):
         task, worker = chance.randrange(n_tasks), chance.randrange(n_workers)
-        label = task % k if chance.random() < 0.4 + 0.6 * worker / n_workers else chance.randrange(k)
+        label = (
+            task % k if chance.random() < 0.4 + 0.6 * worker / n_workers else chance.randrange(k)
+        )
         votes.append((f"t{task}", f"w{worker}", "abcdefgh"[label]))
     return votes
 

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
+import polars as pl
+
 from chaos.attack import Attack, FailureError, Outcomes
 from chaos.online.script import Script, checkpoint_often, difference, known, make_script, which
 from quorate import Online
@@ -21,6 +23,7 @@ def trial(seed: int, place: Path) -> Outcomes:
     script = make_script(seed)
     checkpoint_often()
     signal.signal(signal.SIGALRM, _interrupt)
+    pl.Series([1]).to_numpy()  # Polars panics if it is interrupted while it does this first
     done = 0
     for _ in range(INTERRUPTS):
         if chance.random() < 0.5:

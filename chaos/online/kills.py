@@ -1,10 +1,11 @@
-"""A writer that is killed: every vote that was acknowledged is there, and nothing else has changed."""
+"""A writer that is killed: every vote that was acknowledged is there, and nothing else changed."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from chaos.attack import Attack, Outcomes
@@ -20,7 +21,7 @@ def trial(seed: int, place: Path) -> Outcomes:
     done = 0
     while done < len(script.steps):
         last = killed(script, place / "kept", done, chance, sync)
-        done = called(lambda since=done, until=last: _opened(script, place / "kept", since, until))
+        done = called(partial(_opened, script, place / "kept", last))
         yield None
 
 
@@ -47,10 +48,12 @@ def killed(script: Script, place: Path, done: int, chance: random.Random, sync: 
     return child.rest() or said
 
 
-def _opened(script: Script, place: Path, since: int, acknowledged: int) -> int:
+def _opened(script: Script, place: Path, acknowledged: int) -> int:
     """After how many steps it is; not fewer than were acknowledged."""
     with script.open(place) as online:
-        return which(script, online, range(acknowledged, min(acknowledged + 2, len(script.steps) + 1)))
+        return which(
+            script, online, range(acknowledged, min(acknowledged + 2, len(script.steps) + 1))
+        )
 
 
 ATTACK = Attack("online-kills", "SIGKILL of a writer at any moment", trial, often=600)

@@ -209,7 +209,7 @@ def checkpoint_often(votes: int = 15) -> None:
     """So that short histories have checkpoints."""
     for module in ("checkpoints", "keeping"):
         try:
-            found = import_module(f"quorate.online.{module}")
+            found: Any = import_module(f"quorate.online.{module}")
         except ModuleNotFoundError:
             continue
         if hasattr(found, "FEWEST"):
@@ -220,4 +220,3 @@ def can_open(option: str) -> bool:
     """Whether this version has such an option of `Online.open`."""
     parameters = inspect.signature(Online.open).parameters
     return option in parameters
-

@@ -1,4 +1,4 @@
-"""Several threads: no step is lost, and the state is that of the votes in the order they came in."""
+"""Several threads: no step is lost, and the state is that of the votes in the order they came."""
 
 from __future__ import annotations
 

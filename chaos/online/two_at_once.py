@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def trial(seed: int, place: Path) -> Outcomes:
     writer.result()
     for other in others[2:]:
         seen = other.result()
-        called(lambda seen=seen: _require_prefixes(script, seen))
+        called(partial(_require_prefixes, script, seen))
         yield None
     called(lambda: _all_there(script, kept))
 

@@ -1,4 +1,4 @@
-"""One bit of a store that has changed, or a file that was put there: the same answer, or a sentence."""
+"""A changed bit or a foreign file in a store: the same answer, or a sentence."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""A disk that is full while a run writes its store: a sentence, nothing left, and it works later."""
+"""A disk that is full while a store is written: a sentence, nothing left, and it works later."""
 
 from __future__ import annotations
 
 import random
 import signal
+import tempfile
+import time
 from pathlib import Path
 
 from chaos.attack import Attack, FailureError, Outcomes
@@ -48,8 +50,6 @@ def interrupted(seed: int, place: Path) -> Outcomes:
     run = Run(place, votes, "-m", "dawid-skene", "--tol", 0, "--max-iter", 150)
     signals = [signal.SIGTERM, signal.SIGINT]
     command = run.start("found", "--memory", "300MB", before=lambda: _there(temporary))
-    import time
-
     time.sleep(chance.uniform(0.05, 0.6))
     sent = chance.choice(signals)
     command.kill(sent)
@@ -63,8 +63,6 @@ def interrupted(seed: int, place: Path) -> Outcomes:
 
 
 def _there(temporary: Path) -> None:
-    import tempfile
-
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tempfile.tempdir = str(temporary)
 

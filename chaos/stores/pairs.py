@@ -28,7 +28,9 @@ def trial(seed: int, place: Path) -> Outcomes:
             time.sleep(pause * (i == 0))
         ran = [command.wait() for command in commands]
         for i, (run, end) in enumerate(zip(runs, ran, strict=True)):
-            what = f"run {i} of a pair, {pause:.3f} s apart, {' '.join(map(str, run.arguments[2:]))}"
+            what = (
+                f"run {i} of a pair, {pause:.3f} s apart, {' '.join(map(str, run.arguments[2:]))}"
+            )
             if end.status == 0:
                 run.require(f"{number}-{i}", expected[i], what)
             elif not end.refused:

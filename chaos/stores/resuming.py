@@ -71,9 +71,7 @@ def _killed(
     yield None
 
 
-def _other_gold(
-    place: Path, votes: Path, options: list[object], chance: random.Random
-) -> Outcomes:
+def _other_gold(place: Path, votes: Path, options: list[object], chance: random.Random) -> Outcomes:
     """What was kept of a run with other gold answers is of no use."""
     runs = []
     for name in ("one", "other"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,6 @@ def precious(seed: int, place: Path) -> Outcomes:
     if chance.random() < 0.4:
         command = run.start("filled", "--store", mine)
         if chance.random() < 0.5:
-            import time
-
             time.sleep(chance.uniform(0, 0.1))
             command.kill()
         command.wait()

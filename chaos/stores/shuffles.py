@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def trial(seed: int, place: Path) -> Outcomes:
         path = place / f"shuffled-{number}.csv"
         write_rows(path, ["task", "worker", "label"], rows)
         here = None if store is None else store / f"{number}"
-        after = called(lambda path=path, here=here: _posterior(path, method, here))
+        after = called(partial(_posterior, path, method, here))
         if isinstance(after, str):
             yield f"{method}: shuffled, it is refused: {after}"
             return
@@ -39,7 +40,8 @@ def _posterior(path: Path, method: str, store: Path | None) -> Any:
     import quorate
 
     try:
-        result = quorate.aggregate(path, method, **({} if store is None else {"store": str(store)}))
+        options: dict[str, Any] = {} if store is None else {"store": str(store)}
+        result = quorate.aggregate(path, method, **options)
         names = [name for name in ("posterior_table", "posterior_frame") if hasattr(result, name)]
         frame: Any = getattr(result, names[0])
         frame = frame.collect() if hasattr(frame, "collect") else frame

@@ -39,7 +39,7 @@ class Online:
     def weight(self, worker: Any, number: int) -> float:
         """Half after as many more votes of the worker as the half-life."""
         since = self.cast[worker] - 1 - number
-        return 1.0 if self.half_life is None else 2.0 ** (-since / self.half_life)
+        return 1.0 if self.half_life is None else float(2.0 ** (-since / self.half_life))
 
     def harden(self, belief: list[float]) -> list[float]:
         if not self.hard:
