@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from chaos.cluster import kills
+from chaos.cluster import address, kills
 
-ATTACKS = (kills.DRIVER, kills.ACTOR)
+ATTACKS = (kills.DRIVER, kills.ACTOR, address.ATTACK)

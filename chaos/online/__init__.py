@@ -12,6 +12,7 @@ from chaos.online import (
     interrupts,
     kills,
     names,
+    tails,
     threads,
     two_at_once,
 )
@@ -23,6 +24,7 @@ ATTACKS = (
     faults.MEMORY,
     flips.CLOSED,
     flips.KILLED,
+    tails.ATTACK,
     full_disk.ATTACK,
     two_at_once.ATTACK,
     forks.ATTACK,

@@ -48,7 +48,9 @@ def _wrong(script: Script, place: Path, steps: Any) -> str | None:
     if found.keys() != tasks.keys():
         return f"answers of {len(found)} tasks, where {len(tasks)} have votes, after {len(steps)} steps"
     if steps[-1].kind in ("settle", "remove"):  # then all answers are written
-        return difference({row[0]: tuple(row[1:]) for row in rows}, tasks, f"after {steps[-1].kind}")
+        return difference(
+            {row[0]: tuple(row[1:]) for row in rows}, tasks, f"after {steps[-1].kind}"
+        )
     return None
 
 

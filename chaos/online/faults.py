@@ -133,11 +133,11 @@ ATTACK = Attack(
     "online-faults",
     "an interrupt at any line of the code",
     _trial_of("quorate/online", KeyboardInterrupt),
-    often=1_500,
+    often=900,
 )
 MEMORY = Attack(
     "online-memory",
     "no more memory at any line of the code",
     _trial_of("quorate/", MemoryError),
-    often=600,
+    often=300,
 )

@@ -44,17 +44,17 @@ def after_a_kill(seed: int, place: Path) -> Outcomes:
     checkpoint_often()
     script = make_script(seed)
     last = killed(script, place / "kept", 0, chance, sync=False)
-    states = called(lambda: _states(script, place, last))
-    right = _as_known(states[-1])
-    earlier = [_as_known(state) for state in states]
+    states = called(lambda: states_after(script, place, last))
+    right = as_known(states[-1])
+    earlier = [as_known(state) for state in states]
     for _ in range(FLIPS):
         path = _any_file(place / "kept", chance)
         yield _tried(script, place, chance, [right], path, earlier)
 
 
-def _states(script: Script, place: Path, last: int) -> list[Known]:
+def states_after(script: Script, place: Path, last: int) -> list[Known]:
     """What was known after each step that is there, by a copy."""
-    _copy(place / "kept", place / "copy")
+    copy(place / "kept", place / "copy")
     with script.open(place / "copy") as online:
         found = known(online)
     states = [known(script.fresh(n)) for n in range(min(last + 2, len(script.steps) + 1))]
@@ -65,7 +65,7 @@ def _states(script: Script, place: Path, last: int) -> list[Known]:
     return states
 
 
-def _as_known(state: Any) -> Known:
+def as_known(state: Any) -> Known:
     return {
         k: {n: tuple(v) for n, v in x.items()} if isinstance(x, dict) else x
         for k, x in state.items()
@@ -81,7 +81,7 @@ def _any_file(place: Path, chance: random.Random) -> Path:
     return chance.choices(files, [path.stat().st_size for path in files])[0]
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy(source: Path, target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target)
 
@@ -98,7 +98,7 @@ def _tried(
     content = bytearray(path.read_bytes())
     at, bit = chance.randrange(len(content)), chance.randrange(8)
     content[at] ^= 1 << bit
-    _copy(path.parent, place / "flipped")
+    copy(path.parent, place / "flipped")
     (place / "flipped" / path.name).write_bytes(content)
     what = f"bit {bit} of byte {at:,} of {len(content):,} of {path.name}"
     try:
@@ -128,7 +128,7 @@ def _recovered(
     """What was refused is opened with `recover` as it was after some step, or refused again."""
     if earlier is None or not can_open("recover"):
         return None
-    _copy(path.parent, place / "flipped")
+    copy(path.parent, place / "flipped")
     (place / "flipped" / path.name).write_bytes(content)
     try:
         with script.open(place / "flipped", recover=True) as online:

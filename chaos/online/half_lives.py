@@ -92,4 +92,4 @@ def _against_the_oracle(chance: random.Random, method: str) -> str | None:
     return None
 
 
-ATTACK = Attack("online-half-lives", "half-lives of any size", trial, often=400)
+ATTACK = Attack("online-half-lives", "half-lives of any size", trial, often=250)

@@ -56,4 +56,4 @@ def _opened(script: Script, place: Path, acknowledged: int) -> int:
         )
 
 
-ATTACK = Attack("online-kills", "SIGKILL of a writer at any moment", trial, often=600)
+ATTACK = Attack("online-kills", "SIGKILL of a writer at any moment", trial, often=550)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from chaos.outputs import writing
+from chaos.outputs import text, writing
 
-ATTACKS = (writing.KILLS, writing.DEVICES, writing.INPUTS)
+ATTACKS = (writing.KILLS, writing.DEVICES, writing.INPUTS, text.ATTACK)

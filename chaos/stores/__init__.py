@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaos.stores import flips, full_disk, pairs, resuming, reuse, shuffles
+from chaos.stores import flips, full_disk, pairs, remote, resuming, reuse, shuffles
 
 ATTACKS = (
     resuming.ATTACK,
@@ -14,4 +14,5 @@ ATTACKS = (
     shuffles.ATTACK,
     reuse.RESULTS,
     reuse.PRECIOUS,
+    remote.ATTACK,
 )

@@ -54,6 +54,7 @@ def precious(seed: int, place: Path) -> Outcomes:
         command.wait()
     names = ["notes.txt", "below/notes.txt", ".hidden", "task.npy", "votes.parquet", "manifest"]
     own = [mine / name for name in names if not (mine / name).exists()]
+    (mine / "below").mkdir(exist_ok=True)
     for path in own:
         path.write_text("important")
     for number in range(3):

@@ -65,7 +65,7 @@ def write_rows(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]])
 class Run:
     """`quorate aggregate` with some options; labels and workers go to files of a name."""
 
-    def __init__(self, place: Path, votes: Path, *options: object) -> None:
+    def __init__(self, place: Path, votes: Path | str, *options: object) -> None:
         self.place, self.arguments = place, ("aggregate", votes, *options)
 
     def outputs(self, name: str) -> tuple[Path, Path]:
