@@ -1,4 +1,4 @@
-"""The table of answers in the database, after any way to end a session: of every task with votes."""
+"""The table of answers in the database: of every task with votes, however sessions ended."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _wrong(script: Script, place: Path, steps: Any) -> str | None:
     if len(found) < len(rows):
         raise FailureError("a task has two answers")
     if found.keys() != tasks.keys():
-        return f"answers of {len(found)} tasks, where {len(tasks)} have votes, after {len(steps)} steps"
+        return f"answers of {len(found)} tasks after {len(steps)} steps: {len(tasks)} have votes"
     if steps[-1].kind in ("settle", "remove"):  # then all answers are written
         return difference(
             {row[0]: tuple(row[1:]) for row in rows}, tasks, f"after {steps[-1].kind}"

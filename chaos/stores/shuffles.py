@@ -18,7 +18,7 @@ def trial(seed: int, place: Path) -> Outcomes:
     chance = random.Random(seed)
     method = METHODS[seed % len(METHODS)]
     rows = write_votes(place / "votes.csv", seed, n_tasks=chance.choice([6, 15, 80]), n_workers=6)
-    store = place / "store" if chance.random() < 0.3 else None
+    stored = chance.random() < 0.3
     before = called(lambda: _posterior(place / "votes.csv", method, None))
     if isinstance(before, str):  # a method that does not take such votes
         yield None
@@ -27,7 +27,7 @@ def trial(seed: int, place: Path) -> Outcomes:
         chance.shuffle(rows)
         path = place / f"shuffled-{number}.csv"
         write_rows(path, ["task", "worker", "label"], rows)
-        here = None if store is None else store / f"{number}"
+        here = place / f"store-{number}" if stored else None
         after = called(partial(_posterior, path, method, here))
         if isinstance(after, str):
             yield f"{method}: shuffled, it is refused: {after}"
