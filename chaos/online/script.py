@@ -73,7 +73,16 @@ def make_script(seed: int, length: int = 60, removing: bool = True) -> Script:
     steps: list[Step] = []
     while len(steps) < length:
         steps.append(crowd.step(removing))
+    if removing and chance.random() < 0.2:
+        steps = _only_one_settled(steps)
     return Script(settings, tuple(steps))
+
+
+def _only_one_settled(steps: list[Step]) -> list[Step]:
+    """The same after a vote that is settled alone, and taken back when there are others."""
+    vote, half = ("first", "w0", "a"), len(steps) // 2
+    begin = [Step("add", (vote,)), Step("settle")]
+    return [*begin, *steps[: half - 2], Step("remove", (vote,)), *steps[half - 2 : -3]]
 
 
 class _Crowd:
