@@ -17,7 +17,9 @@ MOST_SHOWN = 3  # failures of an attack in full
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--list", "list_them", is_flag=True, help="Name the attacks.")
-@click.option("--seconds", type=click.FloatRange(min=0), help="How long to go on.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0), help="How long to go on; each is tried once."
+)
 @click.option("--times", type=click.IntRange(min=1), help="Number of trials of each attack.")
 @click.option(
     "--seed",

@@ -64,7 +64,8 @@ class _Trial:
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: after so many seconds, or so many trials of each attack."""
+    """When to stop: after so many seconds, each attack tried at least once, or so many trials of
+    each."""
 
     seconds: float | None = None
     times: int | None = None
@@ -111,9 +112,9 @@ def _next(
     limits: Limits,
     end: float | None,
 ) -> Attack | None:
-    if end is not None and time.monotonic() >= end:
-        return None
     left = [a for a in attacks if limits.times is None or started[a.name] < limits.times]
+    if end is not None and time.monotonic() >= end:
+        left = [attack for attack in left if not started[attack.name]]
     if limits.seconds is not None and limits.seconds < LONG_RUN and len(attacks) > 1:
         left = [attack for attack in left if not attack.long]
 

@@ -56,7 +56,8 @@ def _posterior(path: Path, method: str, store: Path | None) -> Any:
 
 
 def _changed(one: dict[str, float], other: dict[str, float]) -> bool:
-    return _clear(one) and _clear(other) and max(one, key=one.get) != max(other, key=other.get)  # type: ignore[arg-type]
+    best = [max(shares, key=shares.__getitem__) for shares in (one, other)]
+    return _clear(one) and _clear(other) and best[0] != best[1]
 
 
 def _clear(shares: dict[str, float]) -> bool:
