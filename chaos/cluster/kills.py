@@ -11,6 +11,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from chaos.attack import Attack, FailureError, Outcomes
 from chaos.stores.runs import Run, write_votes
@@ -71,18 +72,22 @@ def _wait_for_actors(process: subprocess.Popen[str]) -> list[int]:
 
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and process.poll() is None:
-        found = [
-            child.pid
-            for child in psutil.Process(process.pid).children(recursive=True)
-            if child.status() != "zombie"
-            and "ray::" in " ".join(child.cmdline()[:1])
-            and "IDLE" not in " ".join(child.cmdline()[:1])
-        ]
+        children = psutil.Process(process.pid).children(recursive=True)
+        found = [child.pid for child in children if _is_actor(child)]
         if found:
             return found
         time.sleep(0.02)
     _, errors = process.communicate()
     raise FailureError(f"no actors: {errors[-500:]}")
+
+
+def _is_actor(process: Any) -> bool:
+    """Ray names a process after what it does."""
+    import psutil
+
+    with suppress(psutil.Error):
+        return "ray::Owner" in " ".join(process.cmdline())
+    return False
 
 
 def _require(process: subprocess.Popen[str], what: str) -> None:

@@ -49,8 +49,12 @@ def interrupted(seed: int, place: Path) -> Outcomes:
     write_votes(votes, seed, n_tasks=2_000)
     run = Run(place, votes, "-m", "dawid-skene", "--tol", 0, "--max-iter", 150)
     signals = [signal.SIGTERM, signal.SIGINT]
-    command = run.start("found", "--memory", "300MB", before=lambda: _there(temporary))
-    time.sleep(chance.uniform(0.05, 0.6))
+    limited = ("--memory", "1GB")
+    ran = run.end("undisturbed", *limited)
+    if ran.status:
+        raise FailureError(f"undisturbed: {ran}")
+    command = run.start("found", *limited, before=lambda: _there(temporary))
+    time.sleep(chance.uniform(0, 1.1) * ran.seconds)
     sent = chance.choice(signals)
     command.kill(sent)
     ran = command.wait()

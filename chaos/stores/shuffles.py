@@ -9,7 +9,7 @@ from typing import Any
 
 from chaos.attack import Attack, Outcomes
 from chaos.children import called
-from chaos.stores.runs import METHODS, write_rows, write_votes
+from chaos.stores.runs import METHODS, write_rows
 
 CLEAR = 1e-6  # what the two likeliest classes are apart
 
@@ -17,7 +17,8 @@ CLEAR = 1e-6  # what the two likeliest classes are apart
 def trial(seed: int, place: Path) -> Outcomes:
     chance = random.Random(seed)
     method = METHODS[seed % len(METHODS)]
-    rows = write_votes(place / "votes.csv", seed, n_tasks=chance.choice([6, 15, 80]), n_workers=6)
+    rows = _noisy(chance, two_classes=method in ("kos", "rank-one", "eigen-ratio", "ghosh-svd"))
+    write_rows(place / "votes.csv", ["task", "worker", "label"], rows)
     stored = chance.random() < 0.3
     before = called(lambda: _posterior(place / "votes.csv", method, None))
     if isinstance(before, str):  # a method that does not take such votes
@@ -34,6 +35,20 @@ def trial(seed: int, place: Path) -> Outcomes:
             return
         changed = [task for task in before if _changed(before[task], after[task])]
         yield f"{method}: {len(changed)} of {len(before)} labels changed" if changed else None
+
+
+def _noisy(chance: random.Random, two_classes: bool) -> list[tuple[str, str, str]]:
+    """A small crowd of which some are worse than chance, where much depends on how ties fall."""
+    classes = "ab" if two_classes else "abcd"[: chance.randint(2, 4)]
+    n_workers = chance.randint(3, 8)
+    accuracy = [chance.uniform(0.2, 0.95) for _ in range(n_workers)]
+    rows = []
+    for task in range(chance.randint(4, 40)):
+        truth = chance.choice(classes)
+        for worker in chance.sample(range(n_workers), chance.randint(1, n_workers)):
+            right = chance.random() < accuracy[worker]
+            rows.append((f"t{task}", f"w{worker}", truth if right else chance.choice(classes)))
+    return rows
 
 
 def _posterior(path: Path, method: str, store: Path | None) -> Any:
