@@ -76,7 +76,7 @@ def _changed(one: dict[str, float], other: dict[str, float]) -> bool:
 
 
 def _clear(shares: dict[str, float]) -> bool:
-    first, second = sorted(shares.values())[-2:]
+    second, first = sorted(shares.values())[-2:]
     return first - second > CLEAR
 
 
