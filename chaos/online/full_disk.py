@@ -24,14 +24,14 @@ def trial(seed: int, place: Path) -> Outcomes:
     checkpoint_often()
     script = make_script(seed, length=150)
     kept = place / "kept"
-    small_disk = chance.random() < 0.5 and mounted(place, chance.randint(100, 400) * 1024)
+    size = int(2 ** chance.choice([chance.uniform(11, 15), chance.uniform(16, 18.5)]))
+    small_disk = chance.random() < 0.5 and mounted(place, size + 2**15)
     online = _opened(script, kept)
     if online is None:
         yield None
         return
     done: list[Step] = []
-    limit = chance.randint(4, 200) * 1024
-    with file_size(None if small_disk else limit):
+    with file_size(None if small_disk else size):
         for step in script.steps:
             if _done(step, online, done):
                 done.append(step)
