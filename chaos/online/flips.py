@@ -44,6 +44,8 @@ def after_a_kill(seed: int, place: Path) -> Outcomes:
     checkpoint_often()
     script = make_script(seed)
     last = killed(script, place / "kept", 0, chance, sync=False)
+    if not last:  # there may be nothing yet
+        return
     states = called(lambda: states_after(script, place, last))
     right = as_known(states[-1])
     earlier = [as_known(state) for state in states]

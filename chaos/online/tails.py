@@ -22,6 +22,8 @@ def trial(seed: int, place: Path) -> Outcomes:
     checkpoint_often(10_000)
     script = make_script(seed)
     last = killed(script, place / "kept", 0, chance, sync=False)
+    if not last:  # there may be nothing yet
+        return
     states = [as_known(s) for s in called(lambda: states_after(script, place, last))]
     logs = [p for p in (place / "kept").iterdir() if p.name.endswith(("-wal", ".log"))]
     for log in logs[:1]:
