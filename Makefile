@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs reference papers papers-quick bench lock clean
+.PHONY: demo test lint docs reference papers papers-quick bench chaos chaos-quick lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -43,6 +43,14 @@ bench: $(VENV)/.installed-peers
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/race.py
 	$(BIN)/python benchmarks/methods.py
+
+# Attacks on what keeps votes: kills, flipped bits, full disks and more, in ten minutes on two cores.
+chaos: $(VENV)/.installed-dev
+	$(BIN)/python -m chaos --seconds 600
+
+# The same in a minute.
+chaos-quick: $(VENV)/.installed-dev
+	$(BIN)/python -m chaos --seconds 60
 
 # The versions that the tests run with, for every Python that is supported.
 lock: $(VENV)/.installed-dev

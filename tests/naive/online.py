@@ -4,38 +4,42 @@ and beliefs at each M-step."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from math import exp, log
 from typing import Any
 
 
 class Online:
     def __init__(self, model: Any, n_classes: int, half_life: float | None = None) -> None:
-        self.model, self.n_classes = model, n_classes
-        self.half_life = half_life
-        self.votes: dict[Any, list[tuple[Any, int]]] = {}
-        self.ages: dict[Any, list[int]] = {}
+        self.model, self.n_classes, self.half_life = model, n_classes, half_life
+        self.votes: dict[Any, list[tuple[Any, int, int]]] = {}  # the last: the worker's how-manieth
         self.cast: Counter[Any] = Counter()
         self.believed: dict[Any, list[float]] = {}
         self.harden_when = getattr(model, "harden", "never")
         self.hard = self.harden_when == "always"
 
     def add(self, votes: list[tuple[Any, Any, int]]) -> list[float]:
+        """Votes that are counted together; returns what is believed of the first one's task."""
         before = self.shares()
-        (task,) = {task for task, _, _ in votes}
-        self.votes.setdefault(task, []).extend((worker, label) for _, worker, label in votes)
-        for _, worker, _ in votes:
-            self.ages.setdefault(task, []).append(self.cast[worker])
+        tasks = list(dict.fromkeys(task for task, _, _ in votes))
+        for task, worker, label in votes:
+            self.votes.setdefault(task, []).append((worker, label, self.cast[worker]))
             self.cast[worker] += 1
-        said = self.votes[task]
-        vote = [sum(c == k for _, c in said) / len(said) for k in range(self.n_classes)]
-        self.believed[task] = self.harden(vote)
-        posterior = self.e_step(task)
-        self.believed[task] = self.harden(posterior)
+        for task in tasks:
+            said = self.votes[task]
+            vote = [sum(c == k for _, c, _ in said) / len(said) for k in range(self.n_classes)]
+            self.believed[task] = self.harden(vote)
+        posterior = {task: self.e_step(task) for task in tasks}
+        for task in tasks:
+            self.believed[task] = self.harden(posterior[task])
         if self.harden_when == "settled" and not self.hard and before is not None:
             moved = sum(abs(a - b) for a, b in zip(before, self.shares() or [], strict=True))
             self.hard = moved < self.model.switch_at
-        return posterior
+        return posterior[tasks[0]]
+
+    def weight(self, worker: Any, number: int) -> float:
+        """Half after as many more votes of the worker as the half-life."""
+        since = self.cast[worker] - 1 - number
+        return 1.0 if self.half_life is None else float(2.0 ** (-since / self.half_life))
 
     def harden(self, belief: list[float]) -> list[float]:
         if not self.hard:
@@ -59,31 +63,27 @@ class Online:
         ]
         return [s / sum(sums) for s in sums]
 
-    def weighted(self, worker: Any) -> Iterator[tuple[Any, int, float]]:
-        """The tasks and labels of a worker's votes, and how much each counts now."""
-        for task, said in self.votes.items():
-            for (who, c), age in zip(said, self.ages[task], strict=True):
-                if who == worker:
-                    since = self.cast[worker] - 1 - age
-                    yield task, c, 1.0 if self.half_life is None else 2 ** (-since / self.half_life)
-
     def probability(self, worker: Any, truth: int, label: int) -> float:
         if type(self.model).__name__ == "OneCoin":
             right = wrong = self.model.smoothing
-            for task, c, weight in self.weighted(worker):
-                right += weight * self.believed[task][c]
-                wrong += weight * (1 - self.believed[task][c])
+            for task, said in self.votes.items():
+                for who, c, number in said:
+                    if who == worker:
+                        right += self.weight(who, number) * self.believed[task][c]
+                        wrong += self.weight(who, number) * (1 - self.believed[task][c])
             accuracy = right / (right + wrong)
             return accuracy if label == truth else (1 - accuracy) / (self.n_classes - 1)
         counts = [self.model.smoothing] * self.n_classes
-        for task, c, weight in self.weighted(worker):
-            counts[c] += weight * self.believed[task][truth]
+        for task, said in self.votes.items():
+            for who, c, number in said:
+                if who == worker:
+                    counts[c] += self.weight(who, number) * self.believed[task][truth]
         return counts[label] / sum(counts) if sum(counts) > 0 else 0.0
 
     def e_step(self, task: Any) -> list[float]:
         log_joint = []
         for truth, share in enumerate(self.prior()):
-            factors = [share] + [self.probability(w, truth, c) for w, c in self.votes[task]]
+            factors = [share] + [self.probability(w, truth, c) for w, c, _ in self.votes[task]]
             # What is all but zero is a rounding error of counts that were moved.
             log_joint.append(sum(log(p) if p > 1e-13 else -1e9 for p in factors))
         weights = [exp(value - max(log_joint)) for value in log_joint]

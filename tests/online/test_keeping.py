@@ -298,6 +298,21 @@ def test_a_vote_taken_back_before_a_settling_takes_nothing_with_it(tmp_path: Pat
         assert online.n_votes == 100 and not online.notes
 
 
+def test_what_a_settling_found_is_there_again_when_what_came_after_is_taken_back(
+    tmp_path: Path,
+) -> None:
+    votes, _ = crowd_votes(20)
+    with Online.open(tmp_path, "dawid-skene") as online:
+        online.add(votes)
+        online.settle()
+        known = known_of(online)
+        online.add(("t1", "late", "a"))
+        online.remove("t1", "late")
+        assert known_of(online) == known
+    with Online.open(tmp_path) as online:
+        assert close(known_of(online), known)
+
+
 def test_a_name_that_comes_back_is_the_same_name(tmp_path: Path) -> None:
     """Also when others came first meanwhile, and in another process."""
     plain = Online("dawid-skene")

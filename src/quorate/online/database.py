@@ -198,6 +198,8 @@ class Database:
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH):
                 raise self._damaged() from None
             raise DataError(f"{self.path} {what}: {error}.") from None
+        except UnicodeDecodeError:  # SQLite repeats what is damaged in its message
+            raise self._damaged() from None
         except OSError as error:
             raise DataError(f"{self.path} {what}: {error.strerror or error}.") from None
 

@@ -32,6 +32,7 @@ class Done(NamedTuple):
     undo: Undo
     names: tuple[int, ...]
     votes: int
+    settled: Result | None
 
 
 class Checkpoint(NamedTuple):
@@ -88,18 +89,18 @@ class Ledger:
         for good when they are kept, and gone when that fails. `first` tells which tasks come first
         of the same."""
         self._names_before = self._n_names()
-        self.whole, settled = False, self.settled
+        self.whole = False
         for role, names, codes in zip(ROLES, asked, found, strict=True):
             self.names[role].complete(names, codes)
         tasks = _once(found[0]) if first is None else found[0][first]
-        done = Done(self.state.before(tasks), self._names_before, len(ids))
+        done = Done(self.state.before(tasks), self._names_before, len(ids), self.settled)
         wider = self._make_room()
         self.settled = None
         answer = count()
         self.ids.append(ids[0]) if len(ids) == 1 else self.ids.extend(np.asarray(ids))
         self.sizes.append(len(ids))
         self._remember(done, wider)
-        self._keep(keep, done, settled)
+        self._keep(keep, done)
         return answer
 
     def count_vote(
@@ -111,20 +112,20 @@ class Ledger:
     ) -> list[float]:
         """`count` for one vote, which is most of what is done: straight."""
         before = self._names_before = self._n_names()
-        self.whole, settled = False, self.settled
+        self.whole = False
         if -1 in codes:
             for i, names in enumerate(self.names.values()):
                 if codes[i] < 0:
                     codes[i] = names.append(vote[i])
         task, worker, label = codes
-        done = Done(self.state.before((task,)), before, 1)
+        done = Done(self.state.before((task,)), before, 1, self.settled)
         wider = self._make_room()
         self.settled = None
         belief = self.state.add(task, [(worker, label)])
         self.ids.append(id)
         self.sizes.append(1)
         self._remember(done, wider)
-        self._keep(keep, done, settled)
+        self._keep(keep, done)
         return belief
 
     def _n_names(self) -> tuple[int, ...]:
@@ -144,7 +145,7 @@ class Ledger:
         self._done.clear()
         self._n_beliefs = 0
 
-    def _keep(self, keep: Callable[[], None] | None, done: Done, settled: Result | None) -> None:
+    def _keep(self, keep: Callable[[], None] | None, done: Done) -> None:
         """Keep the last step; what cannot be kept is undone, now or when it is made anew."""
         if keep is not None:
             try:
@@ -152,7 +153,6 @@ class Ledger:
             except BaseException:
                 if self.state.exact and self._done and self._done[-1] is done:
                     self.undo()
-                    self.settled = settled
                 raise
         self.whole = True
 
@@ -202,7 +202,7 @@ class Ledger:
             names.cut(n)
         self.ids.cut(self.ids.height - done.votes)
         self.sizes.cut(self.n_steps - 1)
-        self.settled = None
+        self.settled = done.settled
         self.whole = True
 
     def checkpoint(self) -> Checkpoint:

@@ -227,7 +227,8 @@ class ConfusionSums(Sums):
         k, counts = self.n_classes, self.counts.rows[workers]
         counts = counts.reshape(len(counts), k, k)
         right = np.trace(counts, axis1=1, axis2=2)
-        return np.stack([right, counts.sum(axis=(1, 2)) - right], axis=1)
+        wrong = np.maximum(counts.sum(axis=(1, 2)) - right, 0.0)  # rounding may take too much
+        return np.stack([right, wrong], axis=1)
 
     def take_over(self, counts: Floats) -> None:
         super().take_over(counts)
