@@ -65,7 +65,7 @@ class Online:
 
     def probability(self, worker: Any, truth: int, label: int) -> float:
         if type(self.model).__name__ == "OneCoin":
-            right = wrong = self.model.smoothing
+            right = wrong = float(self.model.smoothing)
             for task, said in self.votes.items():
                 for who, c, number in said:
                     if who == worker:

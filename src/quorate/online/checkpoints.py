@@ -8,9 +8,9 @@ from itertools import pairwise
 FEWEST, SHARE = 5_000, 1 / 40
 
 
-def is_due(votes: int, last: int) -> bool:
-    """Whether there are enough votes since the last one, of all."""
-    return votes - last >= max(FEWEST, votes * SHARE)
+def next_due(votes: int) -> int:
+    """After how many votes the next one is due: so many more, or this share of all."""
+    return max(votes + FEWEST, int(votes * (1 + SHARE)))
 
 
 def thinned(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

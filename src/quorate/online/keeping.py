@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from quorate.errors import DataError, QuorateError, UsageError
 from quorate.kernels import Codes
 from quorate.online import takeover
-from quorate.online.checkpoints import is_due
+from quorate.online.checkpoints import next_due
 from quorate.online.database import NAME, NOTHING, Content, Database
 from quorate.online.ledger import ROLES, Checkpoint, Ledger
 from quorate.online.names import Names
@@ -29,6 +29,17 @@ TRUTH = "settings"
 ANSWERS = "answers as of"  # the last vote, removals and settlings
 START, START_VOTES = "start", "votes of start"
 
+forks = 0  # how often this process was forked from another that had imported this
+
+
+def _forked() -> None:
+    global forks
+    forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
 
 class Keeper:
     """Keeps one `Online`, and brings it up to date with what is kept."""
@@ -38,8 +49,8 @@ class Keeper:
         self.notes = database.notes
         self.removed: set[int] = set()
         self.last_vote = 0
-        self._process = os.getpid()
-        self._checkpointed = 0  # votes
+        self._forks = forks
+        self._due = next_due(0)  # votes of the next checkpoint
         self._settled = False  # since the last checkpoint
 
     @classmethod
@@ -117,7 +128,7 @@ class Keeper:
 
     @property
     def is_of_this_process(self) -> bool:
-        return os.getpid() == self._process
+        return self._forks == forks
 
     def require_this_process(self) -> None:
         if not self.is_of_this_process:
@@ -207,7 +218,7 @@ class Keeper:
         restored.sizes.extend(steps[: checkpoint.steps])
         restored.ids.extend(votes[:, 0])
         online.ledger = restored
-        self._checkpointed = checkpoint.votes
+        self._due = next_due(checkpoint.votes)
         return checkpoint.steps
 
     def _checkpoint(self, content: Content, steps: NDArray[np.int64]) -> Checkpoint | None:
@@ -236,10 +247,9 @@ class Keeper:
     def checkpoint_if_due(self, online: Online) -> None:
         """It can be done without: what goes wrong is only noted."""
         ledger = online.ledger
-        votes = ledger.ids.height
-        if not (is_due(votes, self._checkpointed) or self._settled):
+        if ledger.ids.height < self._due and not self._settled:
             return
-        self._checkpointed, self._settled = votes, False
+        self._due, self._settled = next_due(ledger.ids.height), False
         try:
             last = ledger.last_id
             self.database.put_checkpoint(last, ledger.n_settlings, ledger.checkpoint())
@@ -249,11 +259,11 @@ class Keeper:
     def forget_all(self) -> None:
         """Before everything that is kept is read again."""
         self.removed.clear()
-        self.last_vote = self._checkpointed = 0
+        self.last_vote, self._due = 0, next_due(0)
 
     def start_anew(self, votes: int) -> None:
         """After so many votes others will be counted."""
-        self._checkpointed = min(self._checkpointed, votes)
+        self._due = min(self._due, next_due(votes))
 
     def latest_checkpoint(self) -> Checkpoint | None:
         return self.database.checkpoint(self.last_vote, 2**62)

@@ -20,7 +20,7 @@ from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook
 from quorate.model import AnyModel
 from quorate.models import METHODS, DawidSkene, OneCoin, method_name, named
-from quorate.online.checkpoints import is_due, thinned
+from quorate.online.checkpoints import next_due, thinned
 from quorate.online.keeping import Keeper
 from quorate.online.ledger import ROLES, Checkpoint, Ledger, Redo
 from quorate.online.names import Names
@@ -304,8 +304,7 @@ class Online:
         if self._keeper is not None:
             self._keeper.checkpoint_if_due(self)
             return
-        votes, last = self.ledger.ids.height, self._checkpoints[-1].votes
-        if is_due(votes, last):
+        if self.ledger.ids.height >= next_due(self._checkpoints[-1].votes):
             self._checkpoints.append(self.ledger.checkpoint())
             places = [(c.votes, c.steps) for c in reversed(self._checkpoints[1:])]
             gone = set(thinned(places))
