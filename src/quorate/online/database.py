@@ -13,7 +13,8 @@ import sqlite3
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -173,8 +174,9 @@ class Database:
             raise DataError(f"{self.path} is no file of Quorate's, or damaged.")
         if (found := execute("PRAGMA user_version").fetchone()[0]) != FORMAT:
             raise DataError(f"{self.path} is in format {found}; this Quorate reads {FORMAT}.")
-        problems = execute("PRAGMA quick_check(1)").fetchone()[0]
-        if problems != "ok":
+        if _schema_of(connection) != _right_schema():
+            raise self._damaged(" in its schema")
+        if execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise self._damaged()
 
     def close(self) -> None:
@@ -373,7 +375,7 @@ class Database:
                 self.roll_back()
 
     def _names(self, role: str, n: int) -> list[Any]:
-        query = f"SELECT id, name, checksum FROM {TABLES[role]} WHERE id >= ? ORDER BY id"
+        query = f"SELECT id, name, checksum FROM {TABLES[role]} WHERE id >= ? OR id < 0 ORDER BY id"
         rows = self._connection.execute(query, (n,)).fetchall()
         if rows and f"{role}s are truth values" in self.settings():
             rows = [(id, bool(name), checksum) for id, name, checksum in rows]
@@ -383,7 +385,11 @@ class Database:
         return [name for _, name, _ in rows]
 
     def _votes(self, after: int) -> NDArray[np.int64]:
-        last = self._connection.execute("SELECT max(id) FROM votes").fetchone()[0] or 0
+        first, last = self._connection.execute("SELECT min(id), max(id) FROM votes").fetchone()
+        if last is None:
+            return NOTHING.votes
+        if first != 1:
+            raise self._damaged(" at the first vote")
         starts = range(after, last, ROWS_AT_A_TIME)
         parts = [self._some_votes(start, min(start + ROWS_AT_A_TIME, last)) for start in starts]
         return np.concatenate([NOTHING.votes, *parts])
@@ -411,7 +417,7 @@ class Database:
         batch = votes[:, 0].copy()
         if not len(batch):
             return batch
-        query = "SELECT id, size, checksum FROM batches WHERE id >= ?"
+        query = "SELECT id, size, checksum FROM batches WHERE id >= ? OR id < 1"
         for id, size, checksum in self._connection.execute(query, (int(batch[0]),)):
             if not isinstance(size, int) or _sum_of((id, size)) != checksum:
                 raise self._damaged(f" at batch {id}")
@@ -420,7 +426,7 @@ class Database:
         return batch
 
     def _numbers(self, table: str, column: str, n: int) -> list[int]:
-        query = f"SELECT id, {column}, checksum FROM {table} WHERE id > ? ORDER BY id"
+        query = f"SELECT id, {column}, checksum FROM {table} WHERE id > ? OR id < 1 ORDER BY id"
         rows = self._connection.execute(query, (n,)).fetchall()
         for place, (id, number, checksum) in enumerate(rows, start=n + 1):
             if id != place or not isinstance(number, int) or _sum_of((id, number)) != checksum:
@@ -442,6 +448,18 @@ class Database:
                     names = tuple(about["names"])
                     return Checkpoint(about["steps"], about["votes"], names, arrays)
         return None
+
+
+def _schema_of(connection: sqlite3.Connection) -> set[Any]:
+    """SQLite believes what the file says of its columns, damaged or not."""
+    return set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+
+
+@cache
+def _right_schema() -> set[Any]:
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(SCHEMA)
+        return _schema_of(empty)
 
 
 def _sum_of(numbers: Sequence[int]) -> int:

@@ -188,6 +188,9 @@ class Keeper:
         content = self.database.read(known, ledger.last_id, len(self.removed), ledger.n_settlings)
         for role, names in content.names.items():
             ledger.names[role].learn(names)
+        for column, role in enumerate(ROLES, start=1):
+            if (content.votes[:, column] >= len(ledger.names[role].kept)).any():
+                raise DataError(f"{self.database.path} is damaged: it lacks names of {role}s.")
         self.removed.update(content.removed)
         online.forget(content.removed)
         if len(content.votes):
