@@ -44,6 +44,7 @@ def test_a_run_that_is_stopped_leaves_nothing(
         env={**os.environ, "TMPDIR": str(temporary)},
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until = time.monotonic() + 60
     while not list(temporary.glob(f"**/{moment}/*")):
