@@ -24,8 +24,8 @@ class Attack:
     trial: Callable[[int, Path], Outcomes]
     often: int
     long: bool = False
-    holds: bool = True
     patience: float = 120.0  # seconds, for one trial
+    holds: bool = True
 
 
 class FailureError(Exception):
