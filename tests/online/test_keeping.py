@@ -26,6 +26,7 @@ import quorate
 from quorate import DataError, Online, UsageError
 from quorate.models import make
 from quorate.online import checkpoints, ledger
+from quorate.online.state import State
 
 # A process that has imported everything forks one after the other; each goes on with the votes
 # where the log ends, acknowledges what has returned through a pipe, and is killed: some moments
@@ -610,6 +611,41 @@ def test_what_is_kept_and_cannot_be_counted_does_not_keep_it_from_opening(tmp_pa
         online.add(("t3", "w", "b"))
     with Online.open(tmp_path) as online:
         assert online.n_votes == 3
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_vote_that_can_no_longer_be_counted_is_left_out(
+    kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of counting, as a fault of our own would be."""
+    votes = [(f"t{i % 4}", f"w{i % 3}", "ab"[i % 2]) for i in range(12)]
+    online = Online.open(tmp_path) if kept else Online()
+    for vote in votes:
+        online.add(vote)
+    add = State.add
+
+    def fails(self: State, task: int, new: Any) -> Any:
+        found = add(self, task, new)
+        if self.ballots.n_votes == 6:
+            monkeypatch.setattr(State, "add", add)
+            raise ArithmeticError("something is wrong")
+        return found
+
+    monkeypatch.setattr(State, "add", fails)
+    if kept:
+        online.close()
+        online = Online.open(tmp_path)
+    else:
+        online.remove(*votes[0][:2])
+    assert online.n_votes == 11 - (not kept)
+    assert "could not be counted" in online.notes[0]
+    left = 5 if kept else 6
+    scratch = Online()
+    for i, vote in enumerate(votes):
+        if i != left and (kept or i != 0):
+            scratch.add(vote)
+    assert close(known_of(online), known_of(scratch))
+    online.close()
 
 
 def test_files_that_are_none_of_ours(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ class Keeper:
         self._forks = forks
         self._due = next_due(0)  # votes of the next checkpoint
         self._settled = False  # since the last checkpoint
+        self._uncountable: set[int] = set()
 
     @classmethod
     def open(
@@ -181,7 +182,12 @@ class Keeper:
     # What is made of it.
 
     def catch_up(self, online: Online) -> None:
-        """Count what is kept and not counted yet."""
+        """Count what is kept and not counted yet; what cannot be counted is left out, and said."""
+        while not self._caught_up(online):
+            online.begin_again()
+
+    def _caught_up(self, online: Online) -> bool:
+        """Whether everything was counted, or left out, and the ledger is whole."""
         self.database.roll_back()
         ledger = online.ledger
         known = {role: len(ledger.names[role].kept) for role in ROLES}
@@ -195,12 +201,12 @@ class Keeper:
         online.forget(content.removed)
         if len(content.votes):
             self.last_vote = int(content.votes[-1, 0])
-        content = content.without(self.removed)
+        content = content.without(self.removed | self._uncountable)
         steps = content.steps
         done = 0
         if not ledger.n_steps and len(steps):
             done = self._restore(online, content, steps)
-        self._count(online, content, steps, done)
+        return self._count(online, content, steps, done)
 
     def _restore(self, online: Online, content: Content, steps: NDArray[np.int64]) -> int:
         """The state of the latest checkpoint; how many steps that is."""
@@ -233,7 +239,7 @@ class Keeper:
             return None
         return found
 
-    def _count(self, online: Online, content: Content, steps: NDArray[np.int64], done: int) -> None:
+    def _count(self, online: Online, content: Content, steps: NDArray[np.int64], done: int) -> bool:
         place = int(steps[:done].sum())
         names = [online.ledger.names[role].kept for role in ROLES]
         for size in steps[done:].tolist():
@@ -246,6 +252,10 @@ class Keeper:
                 raise
             except Exception as error:
                 self.notes.append(f"{size:,} votes that are kept could not be counted: {error}")
+                self._uncountable.update(rows[:, 0].tolist())
+                if not online.ledger.whole:
+                    return False
+        return True
 
     def checkpoint_if_due(self, online: Online) -> None:
         """It can be done without: what goes wrong is only noted."""

@@ -289,7 +289,11 @@ class Redo:
 
     def leave_out(self, number: int) -> None:
         """A step that could not be counted."""
-        del self._sizes[number], self._ends[number]
+        votes = slice(self._ends[number] - self._sizes[number], self._ends[number])
+        for values in (self._ids, *self._columns):
+            del values[votes]
+        del self._sizes[number]
+        self._ends = np.cumsum(self._sizes, dtype=np.int64).tolist()
 
     def then(self, other: Redo, done: int) -> Redo:
         """After these steps those of another that are not done yet."""

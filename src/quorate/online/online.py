@@ -206,13 +206,18 @@ class Online:
         """What was cut short has happened if it is kept; what is not whole is made anew."""
         if self._keeper is not None:
             if not self.ledger.whole:
-                self._removed, self._redo = set(), None
-                self.ledger = self.ledger.at(self._checkpoints[0])
-                self._keeper.forget_all()
+                self.begin_again()
             self._keeper.catch_up(self)
         elif not self.ledger.whole:
             self._redo = self._all_again(self._redo)
         self._unsure = False
+
+    def begin_again(self) -> None:
+        """Before everything that is kept is counted from the beginning."""
+        self._removed, self._redo = set(), None
+        self.ledger = self.ledger.at(self._checkpoints[0])
+        assert self._keeper is not None
+        self._keeper.forget_all()
 
     def _all_again(self, redo: Redo | None) -> Redo:
         """What came after the last checkpoint of a ledger that is not whole, and what was still to
@@ -240,6 +245,9 @@ class Online:
             except Exception as error:
                 self.notes.append(f"Votes could not be counted again: {error}")
                 redo.leave_out(done)
+                if not self.ledger.whole:
+                    self._ready()
+                    return
         self._removed -= redo.without
         self._redo = None
 
