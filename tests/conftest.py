@@ -23,7 +23,8 @@ settings.register_profile(
 settings.register_profile("thorough", settings.get_profile("quorate"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quorate"))
 
-LONG = ("cluster", "processes_to_lose", "quick")
+# A cluster of its own cannot be joined while this process is part of another.
+LONG = ("own_cluster", "cluster", "processes_to_lose", "quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -252,6 +252,8 @@ class _Workspace:
         return (sweeps, state) if same else (0, None)
 
     def clear(self) -> None:
+        """Remove everything, first what refers to the rest: it may be cut short."""
+        self.checkpoint.unlink(missing_ok=True)
         self._owned.remove()
 
     def __enter__(self) -> Self:

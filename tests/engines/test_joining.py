@@ -59,7 +59,7 @@ def test_an_address_where_no_cluster_is(listens: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
+def own_cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
@@ -67,8 +67,8 @@ def cluster() -> Iterator[Any]:
     cluster.shutdown()
 
 
-def test_one_core_is_enough(cluster: Any) -> None:
-    done = run(cluster.address)
+def test_one_core_is_enough(own_cluster: Any) -> None:
+    done = run(own_cluster.address)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 7
 
@@ -81,14 +81,14 @@ def test_one_core_is_enough(cluster: Any) -> None:
     ],
 )
 def test_a_node_that_lacks_something_is_named(
-    cluster: Any, tmp_path: Path, lack: str, said: str
+    own_cluster: Any, tmp_path: Path, lack: str, said: str
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(lack)
-    node = cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
+    node = own_cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
     try:
-        done = run(cluster.address)
+        done = run(own_cluster.address)
     finally:
-        cluster.remove_node(node)
+        own_cluster.remove_node(node)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"quorate: {said}") and done.stderr.count("\n") == 1
     assert not list(Path("store").glob(".reached-*"))
