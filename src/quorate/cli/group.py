@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import re
@@ -45,6 +46,7 @@ class Commands(click.Group):
                 stream.reconfigure(errors="backslashreplace")
         with _terminated_tidily():
             code = self._run(args, **extra)
+        atexit.register(_tidy_in_peace)
         sys.exit(code)
 
     def _run(self, args: Any, **extra: Any) -> int:
@@ -71,6 +73,8 @@ class Commands(click.Group):
         except OSError as error:
             write_nowhere()
             return _fail(_of_the_system(error), 1)
+        except BaseException as error:
+            return _stopped_in_a_library(error)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and have all of it read; being interrupted is no failure."""
@@ -192,3 +196,18 @@ def _terminated_tidily() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _tidy_in_peace() -> None:
+    """What is said and done is over: what is left to remove is removed whoever interrupts."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _stopped_in_a_library(error: BaseException) -> int:
+    """Polars panics when it is interrupted while it loads NumPy, and repeats by what."""
+    if type(error).__name__ == "PanicException" and "KeyboardInterrupt" in str(error):
+        return _fail("Interrupted.", INTERRUPTED)
+    if type(error).__name__ == "PanicException" and f"SystemExit({TERMINATED})" in str(error):
+        return TERMINATED
+    raise error
