@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-FEWEST, SHARE = 5_000, 1 / 40
+FEWEST, SHARE = 5_000, 1 / 100
 
 
 def next_due(votes: int) -> int:

@@ -259,7 +259,8 @@ class Redo:
         self.after = after
         self.rewound = False
         self.without = frozenset(without)
-        sizes, place = ledger.sizes.values[after:until], int(ledger.sizes.values[:after].sum())
+        sizes = ledger.sizes.values[after:until]
+        place = int(ledger.sizes.values[:after].sum()) if until else ledger.place_of(after)
         votes = slice(place, place + int(sizes.sum()))
         ids = ledger.ids.values[votes]
         stay = ~np.isin(ids, list(without))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import repeat
+from itertools import count, repeat
 from typing import Any
 
 import numpy as np
@@ -78,9 +78,9 @@ class Names:
 
     def learn(self, names: Iterable[Any]) -> None:
         """Names that another process has kept."""
-        for name in names:
-            self._absent[name] = len(self.kept)
-            self.kept.append(name)
+        new = list(names)
+        self._absent.update(zip(new, count(len(self.kept)), strict=False))
+        self.kept += new
         self._n_ids = len(self.kept)
 
     def require(self, name: Any) -> int:

@@ -88,16 +88,30 @@ class State:
 
     def undo(self, undo: Undo) -> None:
         """Take back the last votes, exactly."""
-        tasks, before = np.asarray(undo.tasks), np.array(undo.belief)
-        places, block, workers = self._block(tasks)
-        now, weight = self.belief.rows.take(tasks, axis=0), np.ones(len(places))
-        self.sums.move_block(block, workers, -weight, now, before, places < undo.n_votes)
-        self._add_to_classes(before - now)
-        self.belief.rows[tasks] = before
+        if len(undo.tasks) == 1:
+            self._uncount(int(undo.tasks[0]), list(undo.belief[0]), undo.n_votes)
+        else:
+            self._uncount_all(np.asarray(undo.tasks), np.array(undo.belief), undo.n_votes)
         self.belief.cut(undo.n_tasks)
         self.sums.cut(undo.n_workers)
         self.ballots.undo(undo.n_votes, undo.n_tasks, undo.n_workers)
         self.hard = undo.hard
+
+    def _uncount(self, task: int, before: list[float], n_votes: int) -> None:
+        """Count a task's votes as before those after so many came."""
+        votes, start = self._votes(task), task * self.n_classes
+        new = sum(place >= n_votes for place in self.ballots.of(task))
+        now = self.belief.cells[start : start + self.n_classes].tolist()
+        self.sums.move(votes[len(votes) - new :], now, [0.0] * self.n_classes)
+        self._believe(task, votes[: len(votes) - new], before)
+
+    def _uncount_all(self, tasks: Codes, before: Floats, n_votes: int) -> None:
+        """The same for many tasks."""
+        places, block, workers = self._block(tasks)
+        now, weight = self.belief.rows.take(tasks, axis=0), np.ones(len(places))
+        self.sums.move_block(block, workers, -weight, now, before, places < n_votes)
+        self._add_to_classes(before - now)
+        self.belief.rows[tasks] = before
 
     # One task, in plain Python.
 

@@ -68,9 +68,24 @@ class Sums(ABC):
         for column in self.columns:
             column.cut(n_workers)
 
-    @abstractmethod
     def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
         """Count a task's votes under another belief than before; new ones were under none, zero."""
+        self._add(votes, [now - then for then, now in zip(before, after, strict=True)])
+        if self.support is None:
+            return
+        came = [(now != 0) - (then != 0) for then, now in zip(before, after, strict=True)]
+        self._add_support(votes, came)
+        for worker in {worker for worker, _, _ in votes}:
+            self._mend(slice(worker, worker + 1))
+            self._sum_up(slice(worker, worker + 1))
+
+    @abstractmethod
+    def _add(self, votes: Sequence[Said], change: Sequence[float]) -> None:
+        """Add a change of belief to the sums of a task's votes."""
+
+    @abstractmethod
+    def _add_support(self, votes: Sequence[Said], came: Sequence[int]) -> None:
+        """Count for each sum in how many more votes it is, by the classes that came or went."""
 
     @abstractmethod
     def evidence(self, votes: Sequence[Said], log_prior: Sequence[float]) -> list[float]:
@@ -164,29 +179,20 @@ class ConfusionSums(Sums):
     def met(self) -> Column:
         return self.columns[1]
 
-    def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
+    def _add(self, votes: Sequence[Said], change: Sequence[float]) -> None:
         k, counts, met = self.n_classes, self.counts.cells, self.met.cells
-        for truth, (then, now) in enumerate(zip(before, after, strict=True)):
-            if change := now - then:
+        for truth, share in enumerate(change):
+            if share:
                 for worker, label, weight in votes:
                     at = worker * k
-                    counts[(at + label) * k + truth] += weight * change
-                    met[at + truth] += weight * change
-        if self.support is not None:
-            self._mend_cells(votes, before, after)
+                    counts[(at + label) * k + truth] += weight * share
+                    met[at + truth] += weight * share
 
-    def _mend_cells(
-        self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]
-    ) -> None:
-        assert self.support is not None
-        k, support = self.n_classes, self.support.cells
-        for truth, (then, now) in enumerate(zip(before, after, strict=True)):
-            if came := (now != 0) - (then != 0):
-                for worker, label, _ in votes:
-                    support[(worker * k + label) * k + truth] += came
-        for worker in {worker for worker, _, _ in votes}:
-            self._mend(slice(worker, worker + 1))
-            self._sum_up(slice(worker, worker + 1))
+    def _add_support(self, votes: Sequence[Said], came: Sequence[int]) -> None:
+        k, support = self.n_classes, self.columns[-1].cells
+        for truth, more in enumerate(came):
+            for worker, label, _ in votes:
+                support[(worker * k + label) * k + truth] += more
 
     def evidence(self, votes: Sequence[Said], log_prior: Sequence[float]) -> list[float]:
         k, counts, met = self.n_classes, self.counts.cells, self.met.cells
@@ -255,26 +261,18 @@ class AccuracySums(Sums):
         counts = Column(np.float64, 2)
         return (counts, Column(np.int32, 2)) if self.fading else (counts,)
 
-    def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
-        counts, then, now = self.counts.cells, sum(before), sum(after)
+    def _add(self, votes: Sequence[Said], change: Sequence[float]) -> None:
+        counts, all_of_it = self.counts.cells, sum(change)
         for worker, label, weight in votes:
-            right = after[label] - before[label]
+            right = change[label]
             counts[2 * worker] += weight * right
-            counts[2 * worker + 1] += weight * (now - then - right)
-        if self.support is not None:
-            self._mend_cells(votes, before, after)
+            counts[2 * worker + 1] += weight * (all_of_it - right)
 
-    def _mend_cells(
-        self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]
-    ) -> None:
-        assert self.support is not None
-        support = self.support.cells
-        came = [(now != 0) - (then != 0) for then, now in zip(before, after, strict=True)]
+    def _add_support(self, votes: Sequence[Said], came: Sequence[int]) -> None:
+        support, all_of_it = self.columns[-1].cells, sum(came)
         for worker, label, _ in votes:
             support[2 * worker] += came[label]
-            support[2 * worker + 1] += sum(came) - came[label]
-        for worker in {worker for worker, _, _ in votes}:
-            self._mend(slice(worker, worker + 1))
+            support[2 * worker + 1] += all_of_it - came[label]
 
     def evidence(self, votes: Sequence[Said], log_prior: Sequence[float]) -> list[float]:
         found = list(log_prior)
