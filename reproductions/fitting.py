@@ -33,7 +33,10 @@ DEFAULT_SMOOTHING, DEFAULT_SEED = NaiveBayes.smoothing, NaiveBayes.seed
 
 
 def fitted(method: str, labels: Labels, **options: Any) -> Result:
-    """The result of a method on labels."""
+    """The result of a method on labels; the spectral start takes workers in turn, as its published
+    program does."""
+    if method == "spectral":
+        options = {"groups": "modulo", **options}
     return fit(make(method, **options), labels, engine=Threads(1))
 
 

@@ -315,7 +315,7 @@ class Conclude:
     def __call__(self, block: Labels, params: Any, state: Any) -> tuple[Any, Tally]:
         model = self.model
         posterior = model.posterior(block, params, state)
-        codes = kernels.choose(posterior, model.ties, model.seed, block.first_task)
+        codes = kernels.choose(posterior, model.ties, model.seed, block.task_keys)
         self.keep(block, Part(posterior, codes, model.per_task(block, params, state)))
         overview = Overview.of(posterior, codes, self.min_confidence)
         learned = model.learned(block, params, state, posterior)

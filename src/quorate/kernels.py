@@ -7,7 +7,7 @@ blocks are swept side by side in threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ coo_matmat_dense: Any = getattr(_loops, "coo_matmat_dense", None)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
+Keys = NDArray[np.uint64]  # numbers that stand for names
+KeysOf = Callable[[NDArray[np.intp]], Keys]
 
 # The logarithm of a zero probability: finite, so that sums never make a NaN, and so low that a
 # class with one more zero than another always loses, as in the limit of a vanishing probability.
@@ -361,22 +363,19 @@ def tied(scores: Floats) -> NDArray[np.bool_]:
     return best
 
 
-def choose(scores: Floats, ties: str, seed: int, task: int | Codes) -> Codes:
-    """Class with the highest score; ties go to the first class, or are broken at random.
-
-    `task` are the codes of the tasks, or the code of the first of consecutive ones.
-    """
+def choose(scores: Floats, ties: str, seed: int, keys: KeysOf) -> Codes:
+    """Class with the highest score; ties go to the first class, or are broken at random, by the
+    keys of the tasks that are tied."""
     best = tied(scores)
     chosen: Codes = best.argmax(axis=1).astype(np.int32)
     if ties == "random":
         open_tasks = np.flatnonzero(sum(best.T, start=np.zeros(len(best), np.int32)) > 1)
-        codes = task[open_tasks] if isinstance(task, np.ndarray) else task + open_tasks
-        random = hashed_uniform(codes, scores.shape[1], seed)
+        random = hashed_uniform(keys(open_tasks), scores.shape[1], seed)
         chosen[open_tasks] = np.where(best[open_tasks], random, -1.0).argmax(axis=1)
     return chosen
 
 
-def harden(posterior: Floats, ties: str, seed: int, task: int | Codes) -> Floats:
+def harden(posterior: Floats, ties: str, seed: int, keys: KeysOf) -> Floats:
     """Posterior with all probability on the most probable class; with ``ties="shared"`` evenly on
     the tied ones."""
     if ties == "shared":
@@ -384,16 +383,16 @@ def harden(posterior: Floats, ties: str, seed: int, task: int | Codes) -> Floats
         best /= best.sum(axis=1, keepdims=True)
         return best
     hard = np.zeros_like(posterior)
-    hard[np.arange(len(hard)), choose(posterior, ties, seed, task)] = 1.0
+    hard[np.arange(len(hard)), choose(posterior, ties, seed, keys)] = 1.0
     return hard
 
 
-def hashed_uniform(code: NDArray[np.integer], width: int, seed: int) -> Floats:
-    """Uniform random numbers ``[code, width]``, hashed from the seed, the code and the column only,
+def hashed_uniform(key: NDArray[np.integer], width: int, seed: int) -> Floats:
+    """Uniform random numbers ``[key, width]``, hashed from the seed, the key and the column only,
     so that a tie is broken the same way in whatever block its task is swept (the mixer of
     SplitMix64)."""
     number = np.arange(1, width + 1, dtype=np.uint64)
-    bits: NDArray[np.uint64] = code.astype(np.uint64)[:, None] * np.uint64(width) + number
+    bits: NDArray[np.uint64] = key.astype(np.uint64)[:, None] * np.uint64(width) + number
     stream = np.uint64(int(seed) * 0xD1342543DE82EF95 % 2**64)
     bits = (bits + stream) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

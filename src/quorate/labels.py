@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, vstack
 
 from quorate import kernels
 from quorate.errors import DataError
-from quorate.kernels import Codes, Floats, Incidence, Rows, TallIncidence
+from quorate.kernels import Codes, Floats, Incidence, Keys, Rows, TallIncidence
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # threads seldom wait for each other; fewer where there would be few blocks.
 BLOCK_SIZE, LEAST_BLOCK, FEW_BLOCKS = 600_000, 150_000, 16
 LARGEST_CODE = np.iinfo(np.int32).max
+FAR_APART = np.uint64(0x9E3779B97F4A7C15)  # keys of tasks, so that sums with workers' do not meet
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +33,8 @@ class Labels:
     A slice of whole tasks is again a ``Labels``. A worker may label a task more than once: repeats
     count. ``gold[t]`` is the known answer of a task, or -1. ``features[t, f]``, a sparse matrix, is
     1 where a task has a feature. ``weight[i]`` is the weight of a label, where not all have 1: a
-    label of weight 2 counts as the same label twice.
+    label of weight 2 counts as the same label twice. Keys stand for the names of tasks and workers
+    in whatever is drawn at random: without them codes do, which depend on the order of the rows.
 
     Examples:
         >>> labels = Labels.from_codes(task=[1, 0, 1], worker=[0, 0, 1], label=[1, 0, 1])
@@ -51,6 +53,8 @@ class Labels:
     first_task: int = 0
     features: csr_array | None = None
     weight: Floats | None = None
+    task_key: Keys | None = None
+    worker_key: Keys | None = None
 
     def __post_init__(self) -> None:
         if self.n_workers * self.n_classes > LARGEST_CODE:
@@ -134,6 +138,7 @@ class Labels:
             gold=None if self.gold is None else self.gold[start:stop],
             first_task=self.first_task + start,
             features=None if self.features is None else self.features[start : max(start, stop)],
+            task_key=None if self.task_key is None else self.task_key[start:stop],
         )
 
     def cuts(self, size: int | None = None) -> list[int]:
@@ -178,14 +183,32 @@ class Labels:
             indptr=np.append(labels.indptr[:-1][kept], labels.indptr[-1]),
             gold=None if self.gold is None else self.gold[kept],
             first_task=0,
+            task_key=self.task_keys(kept),
         )
 
     def parts(self, n_parts: int, seed: int) -> NDArray[np.int8]:
         """A random part for each label, hashed from the seed, the task and the worker only: a
         worker's repeated answers to a task are in the same part."""
-        task = self.first_task + np.repeat(np.arange(self.n_tasks), self.n_said)
-        random = kernels.hashed_uniform(task * self.n_workers + self.worker, 1, seed)[:, 0]
+        random = kernels.hashed_uniform(self.vote_keys(), 1, seed)[:, 0]
         return (random * n_parts).astype(np.int8)
+
+    def task_keys(self, tasks: slice | NDArray[Any] = slice(None)) -> Keys:
+        """What is drawn at random for tasks is drawn by these: by the names, where they are known,
+        and not by the order of the rows."""
+        if self.task_key is not None:
+            return self.task_key[tasks]
+        return np.arange(self.first_task, self.first_task + self.n_tasks, dtype=np.uint64)[tasks]
+
+    def worker_keys(self) -> Keys:
+        """The same for workers."""
+        if self.worker_key is not None:
+            return self.worker_key
+        return np.arange(self.n_workers, dtype=np.uint64)
+
+    def vote_keys(self) -> Keys:
+        """The same for labels: a worker's repeated answers to a task have the same."""
+        task = np.repeat(self.task_keys(), self.n_said)
+        return task * FAR_APART + self.worker_keys()[self.worker]
 
     def repeats(self) -> NDArray[np.integer]:
         """Indices of the labels of a task that the same worker had labelled before."""
@@ -200,7 +223,7 @@ class Labels:
 
     def with_workers(self, code: Codes, n_workers: int) -> Labels:
         """The same labels with other codes of the workers."""
-        return replace(self, worker=code[self.worker], n_workers=n_workers)
+        return replace(self, worker=code[self.worker], n_workers=n_workers, worker_key=None)
 
     def with_classes(self, code: Codes, n_classes: int) -> Labels:
         """The same labels with other codes of the classes."""
@@ -364,8 +387,9 @@ def joined(parts: Sequence[Labels]) -> Labels:
     """
     first = parts[0]
     said = np.concatenate([part.n_said for part in parts])
-    weights, gold, features = (
-        [getattr(part, name) for part in parts] for name in ("weight", "gold", "features")
+    weights, gold, features, keys = (
+        [getattr(part, name) for part in parts]
+        for name in ("weight", "gold", "features", "task_key")
     )
     return replace(
         first,
@@ -376,6 +400,7 @@ def joined(parts: Sequence[Labels]) -> Labels:
         gold=None if first.gold is None else np.concatenate(gold),
         first_task=0,
         features=None if first.features is None else csr_array(vstack(features)),
+        task_key=None if first.task_key is None else np.concatenate(keys),
     )
 
 

@@ -267,7 +267,7 @@ class Result(Fit):
         labels = self._with_known_workers(new)
         params = self.model.newcomer(self.stats, self.params)
         posterior = np.concatenate([self._posterior_of(block, params) for block in labels.blocks()])
-        part = Part(posterior, self._choose(posterior, 0), {})
+        part = Part(posterior, self._choose(posterior, labels), {})
         return new.kind.give(answer_table(new.codebook.tasks, self.codebook.classes, part))
 
     def explain(
@@ -311,7 +311,7 @@ class Result(Fit):
         segment, at, name = _place(task, self._task_names)
         blocks = self.votes.blocks
         labels = blocks[segment] if self.tasks.in_files else self.votes.labels
-        votes = replace(labels[at : at + 1], n_workers=labels.n_workers + 1, first_task=0)
+        votes = replace(labels[at : at + 1], n_workers=labels.n_workers + 1, worker_key=None)
         part = self.tasks.part(segment)
         of_task = {extra: values[at] for extra, values in part.per_task.items()}
         return Case(name, votes, part.posterior[at], int(part.codes[at]), of_task)
@@ -320,12 +320,12 @@ class Result(Fit):
         """The case of a task of other votes."""
         new = read_votes(votes, classes=self.codebook.classes, **reading)
         _, at, name = _place(task, [new.codebook.tasks])
-        labels = replace(self._with_known_workers(new)[at : at + 1], first_task=0)
+        labels = self._with_known_workers(new)[at : at + 1]
         posterior = self._posterior_of(labels, self.model.newcomer(self.stats, self.params))
-        return Case(name, labels, posterior[0], int(self._choose(posterior, at)[0]), {})
+        return Case(name, labels, posterior[0], int(self._choose(posterior, labels)[0]), {})
 
-    def _choose(self, posterior: Floats, first_task: int) -> Codes:
-        return kernels.choose(posterior, self.model.ties, self.model.seed, first_task)
+    def _choose(self, posterior: Floats, labels: Labels) -> Codes:
+        return kernels.choose(posterior, self.model.ties, self.model.seed, labels.task_keys)
 
     def _with_known_workers(self, new: Votes) -> Labels:
         """The labels with this result's codes of the workers; new workers have the next code."""

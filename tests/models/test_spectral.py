@@ -20,8 +20,9 @@ from quorate.models.moments import power_method
 from quorate.simulation import simulate
 
 # Zhang, Chen, Zhou and Jordan (2014), section 6: ten rounds of EM with even classes, zeros skipped.
-AS_IN_THE_PAPER: dict[str, Any] = {"max_iter": 10, "tol": 0}
-MAJORITY_START = {**AS_IN_THE_PAPER, "prior": "uniform", "zeros": "skip"}
+TEN_ROUNDS: dict[str, Any] = {"max_iter": 10, "tol": 0}
+AS_IN_THE_PAPER = {**TEN_ROUNDS, "groups": "modulo"}
+MAJORITY_START = {**TEN_ROUNDS, "prior": "uniform", "zeros": "skip"}
 
 CASES = (
     Case("spectral", SpectralEM, lambda p: {"prior": "uniform", "zeros": "skip"}),

@@ -45,7 +45,7 @@ def source_of(path: str, **options: Any) -> Source:
 
 def blocks_of(store: Store) -> StoredBlocks:
     codes = find(store.labels, store.labels.sort()).to_list()
-    return store.blocks(store.root / "run").change(ClassRecoding(tuple(codes), len(codes)))
+    return store.blocks(store.root.with_name("run")).change(ClassRecoding(tuple(codes), len(codes)))
 
 
 def assert_same_as_in_memory(path: str, root: Path, block_size: int, **options: Any) -> None:

@@ -47,7 +47,7 @@ def with_gold_as_a_worker(block: Labels) -> Labels:
     """Known answers as the labels of one more worker, who is always right."""
     n_workers = block.n_workers + 1
     if block.gold is None:
-        return replace(block, n_workers=n_workers)
+        return replace(block, n_workers=n_workers, worker_key=None)
     known = np.flatnonzero(block.gold >= 0)
     ends = block.indptr[1:][known]
     more = np.concatenate([[0], (block.gold >= 0).cumsum()])
@@ -57,6 +57,7 @@ def with_gold_as_a_worker(block: Labels) -> Labels:
         worker=np.insert(block.worker, ends, block.n_workers),
         label=np.insert(block.label, ends, block.gold[known]),
         n_workers=n_workers,
+        worker_key=None,
     )
 
 

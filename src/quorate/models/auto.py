@@ -55,7 +55,6 @@ VOTE_WORTH = (1.0, 2.0, 4.0)  # votes that count as one
 SHARED = 1.6  # the temperature where no answer is known
 TEMPERATURES = np.geomspace(0.5, 8.0, 41)
 LEAST_LIKELY = 1e-12
-LARGE_PRIME = 2_147_483_647  # by which the random numbers of different blocks lie apart
 KNOWN_WORTH = 10.0  # known answers that speak for SHARED
 PATIENCE = 20  # steps of a model after which it has to end with the other
 
@@ -477,8 +476,9 @@ class Judge(_Opening):
         self, task: NDArray[np.intp], params: Predicting, held_out: Labels
     ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
         """A random sample of the held-out votes, and the place of each in the table."""
-        number = np.arange(len(task)) + held_out.first_task * LARGE_PRIME
-        chance, place = kernels.hashed_uniform(number, 2, self.auto.seed).T
+        votes = held_out.vote_keys()
+        keys = np.concatenate([votes, held_out.task_keys(task[len(votes) :])])
+        chance, place = kernels.hashed_uniform(keys, 2, self.auto.seed).T
         share = np.full(len(task), JUDGED / max(params.held_out + params.known, JUDGED))
         if held_out.weight is not None:
             share[: held_out.n_labels] *= held_out.weight

@@ -194,7 +194,7 @@ class DawidSkene(SoftDawidSkene):
         return self.e_step(block, params)[0] if params.state.hard else local
 
     def _hardened(self, block: Labels, posterior: Floats) -> Floats:
-        return kernels.harden(posterior, self.ties, self.seed, block.first_task)
+        return kernels.harden(posterior, self.ties, self.seed, block.task_keys)
 
 
 def _skipping_zeros(params: Params) -> Params:

@@ -131,8 +131,8 @@ class EBCC(Model[Params, Floats, Stats]):
     def random_states(self, block: Labels, number: int) -> Floats:
         """rho from the vote, with subtypes drawn from a flat Dirichlet distribution, as in the
         paper."""
-        task = np.arange(block.first_task, block.first_task + block.n_tasks)
-        draws = kernels.hashed_uniform(task, block.n_classes * self.subtypes, self.seed + number)
+        states, seed = block.n_classes * self.subtypes, self.seed + number
+        draws = kernels.hashed_uniform(block.task_keys(), states, seed)
         subtype = -np.log1p(-draws).reshape(block.n_tasks, block.n_classes, self.subtypes)
         return self._states(block.vote_shares(), subtype / subtype.sum(axis=2, keepdims=True))
 

@@ -20,7 +20,7 @@ from quorate.errors import UsageError, require_choice, require_shape
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
 from quorate.model import AnyPhase, Model, Phase, Step, Ties, by_worker, objective_settled
-from quorate.models.moments import Moments, Spectral
+from quorate.models.moments import Moments, Spectral, WorkerGroups
 from quorate.options import option
 
 INIT = (
@@ -186,7 +186,8 @@ class EM(Model[P, Floats, S]):
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
         start = Spectral() if is_word(self.init, "spectral") else self.init
         if isinstance(start, Spectral):
-            return (FromMoments(self, start), self)
+            group = start.groups_of(shape.worker_keys(), self.seed)
+            return (FromMoments(self, start, group), self)
         return (FromVote(self), self) if isinstance(start, str) else (self,)
 
     def start(self, shape: Labels) -> P | None:
@@ -280,13 +281,14 @@ class FromMoments(Phase[Any, Floats, VoteAndMoments]):
 
     model: EM[Any, Any]
     spectral: Spectral
+    group: WorkerGroups
 
     def sweep(self, block: Labels, params: None, local: Floats) -> tuple[Floats, VoteAndMoments]:
         vote = self.model.count(block, local, Evidence(block.class_sums(local)))
-        return local, VoteAndMoments(vote, self.spectral.gather(block, self.model.seed))
+        return local, VoteAndMoments(vote, self.spectral.gather(block, self.group))
 
     def estimate(self, stats: VoteAndMoments, params: None) -> Any:
-        found = self.spectral.solve(stats.moments, self.model.seed)
+        found = self.spectral.solve(stats.moments, self.group, self.model.seed)
         if isinstance(found, str):
             return self.model.from_vote(stats.vote, f"{found}: it began from the vote instead.")
         return self.model.from_moments(found, stats.vote)

@@ -118,7 +118,7 @@ class IWMV(Model[Params, Floats, Stats]):
         return block.with_known(belief)
 
     def _answers(self, block: Labels, belief: Floats) -> Floats:
-        return kernels.harden(belief, self.ties, self.seed, block.first_task)
+        return kernels.harden(belief, self.ties, self.seed, block.task_keys)
 
 
 def _accuracy(counts: Floats) -> Floats:

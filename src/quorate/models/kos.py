@@ -213,8 +213,7 @@ def _product(one: Floats, other: Floats) -> float:
 
 def _normal(block: Labels, seed: int) -> Floats:
     """A normal number for each label that depends on the seed, the task and the worker only."""
-    task = block.first_task + np.repeat(np.arange(block.n_tasks), block.n_said)
-    uniform = kernels.hashed_uniform(task * block.n_workers + block.worker, 2, seed)
+    uniform = kernels.hashed_uniform(block.vote_keys(), 2, seed)
     radius = np.sqrt(-2 * np.log1p(-uniform[:, 0]))
     normal: Floats = radius * np.cos(2 * np.pi * uniform[:, 1])
     return normal

@@ -38,7 +38,7 @@ class FixedBelief(Model[Params, Floats, Stats]):
         return (Opening(Labels.class_sums, _class_shares), self)
 
     def sweep(self, block: Labels, params: Params, local: Floats) -> tuple[Floats, Stats]:
-        answers = kernels.choose(local, self.ties, self.seed, block.first_task)
+        answers = kernels.choose(local, self.ties, self.seed, block.task_keys)
         agreeing = int((block.label == np.repeat(answers, block.n_said)).sum())
         return local, Stats(block.class_sums(local), agreeing)
 

@@ -23,8 +23,9 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
+from quorate import kernels
 from quorate.errors import UsageError
-from quorate.kernels import Floats, Rows
+from quorate.kernels import Floats, Keys, Rows
 from quorate.labels import Labels
 from quorate.model import by_worker
 from quorate.options import Options, option
@@ -34,7 +35,8 @@ SINGULAR = 1e-6  # of the largest: what is smaller cannot be told from chance
 SETTLED = 1e-13  # a step of the power method that is no more than rounding
 
 Groups = Literal["modulo", "random"]
-GROUPS = "How workers fall into three groups: by their code modulo 3, or random by seed."
+WorkerGroups = NDArray[np.integer]
+GROUPS = "How workers fall into three groups: random by their names and the seed, or as they come."
 FLOOR = "The least that an entry of a confusion matrix can be."
 RESTARTS = "Random vectors that the power method begins from."
 ITERATIONS = "Iterations of the power method."
@@ -63,19 +65,18 @@ class Spectral(Options):
         0.001
     """
 
-    groups: Groups = option("modulo", GROUPS)
+    groups: Groups = option("random", GROUPS)
     floor: float = option(1e-6, FLOOR, at_least=1e-12)
     restarts: int = option(50, RESTARTS, at_least=1)
     iterations: int = option(50, ITERATIONS, at_least=1)
 
-    def gather(self, block: Labels, seed: int) -> Moments:
-        """The moments of a block of tasks."""
+    def gather(self, block: Labels, group: WorkerGroups) -> Moments:
+        """The moments of a block of tasks, by the group of each worker."""
         if block.n_classes > MOST_CLASSES:
             raise UsageError(
                 f'init="spectral" is for up to {MOST_CLASSES} classes, not {block.n_classes:,}:'
                 ' use init="vote".'
             )
-        group = self.groups_of(block.n_workers, seed)
         said = [block.weighted_votes(1.0 * (group == g)) for g in range(3)]  # Eq. 1, as sums
         first, second, third = said
         groups = np.concatenate(said, axis=1)
@@ -87,13 +88,16 @@ class Spectral(Options):
             workers=block.pairs.scatter(groups),
         )
 
-    def groups_of(self, n_workers: int, seed: int) -> NDArray[np.integer]:
-        """The group of each worker: 0, 1 or 2."""
+    def groups_of(self, keys: Keys, seed: int) -> WorkerGroups:
+        """The group of each worker, 0, 1 or 2: in turn, as they come or in a random order."""
+        order = np.arange(len(keys))
         if self.groups == "random":
-            return np.random.default_rng(seed).permutation(n_workers) % 3
-        return np.arange(n_workers) % 3
+            order = kernels.hashed_uniform(keys, 1, seed)[:, 0].argsort(kind="stable")
+        group = np.empty(len(keys), dtype=np.int64)
+        group[order] = np.arange(len(keys)) % 3
+        return group
 
-    def solve(self, moments: Moments, seed: int) -> Floats | str:
+    def solve(self, moments: Moments, group: WorkerGroups, seed: int) -> Floats | str:
         """``[worker, truth, label]`` by Algorithm 1, or why it has no answer, as a sentence
         without its full stop."""
         named = moments.named.reshape(3, -1)
@@ -106,7 +110,7 @@ class Spectral(Options):
             )
         try:
             columns, shares = self._group_matrices(moments, seed)
-            return self._worker_matrices(moments, columns, shares, seed)
+            return self._worker_matrices(moments, columns, shares, group)
         except LinAlgError as reason:
             return f"The spectral start found {reason}"
 
@@ -141,14 +145,13 @@ class Spectral(Options):
         return columns, np.mean(shares, axis=0)
 
     def _worker_matrices(
-        self, moments: Moments, columns: list[Floats], shares: Floats, seed: int
+        self, moments: Moments, columns: list[Floats], shares: Floats, group: WorkerGroups
     ) -> Floats:
         """Step 3: each worker's matrix against both groups that the worker is not in."""
         n_classes = len(shares)
         against = [_inverse(shares[:, None] * c.T) for c in columns]
         assert isinstance(moments.workers, np.ndarray)
         met = moments.workers.reshape(-1, n_classes, 3, n_classes)
-        group = self.groups_of(len(met), seed)
         confusion = np.empty((len(met), n_classes, n_classes))
         for g, (a, b) in enumerate(((1, 2), (2, 0), (0, 1))):
             mine = met[group == g]

@@ -30,7 +30,7 @@ class SpectralEM(SoftDawidSkene):
         True
     """
 
-    groups: Groups = option("modulo", GROUPS)
+    groups: Groups = option("random", GROUPS)
     floor: float = option(1e-6, FLOOR, at_least=1e-12)
     restarts: int = option(50, RESTARTS, at_least=1)
     iterations: int = option(50, ITERATIONS, at_least=1)

@@ -50,6 +50,7 @@ class Ledger:
 
     def __init__(self, names: Mapping[str, Names], state: State) -> None:
         self.names, self.state = names, state
+        state.keys = names["task"].keys
         self.from_start = state.ballots.n_votes
         self.sizes, self.ids = Column(np.int64), Column(np.int64)
         self.settled: Result | None = None

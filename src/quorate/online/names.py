@@ -7,12 +7,14 @@ from itertools import count, repeat
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from quorate.errors import DataError
-from quorate.kernels import Codes
+from quorate.kernels import Codes, Keys
 from quorate.online.ballots import Column
 from quorate.votes import shown
+from quorate.votes.naming import keys
 
 INT64 = 2**63
 
@@ -82,6 +84,10 @@ class Names:
         self._absent.update(zip(new, count(len(self.kept)), strict=False))
         self.kept += new
         self._n_ids = len(self.kept)
+
+    def keys(self, codes: Sequence[int]) -> Keys:
+        """Keys of names, as readers of votes give them."""
+        return keys(pl.Series([self.names[code] for code in codes]))
 
     def require(self, name: Any) -> int:
         code = self._codes.get(name)

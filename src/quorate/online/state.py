@@ -11,7 +11,8 @@ a worker) and what is taken back leaves nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import exp, log
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from quorate.online.ballots import Ballots, Column, Places
 from quorate.online.sums import Said, learned, sums_for
 
 GRAIN = 2.0**32
+KeysOfCodes = Callable[[Sequence[int]], kernels.Keys]
 
 
 class Undo(NamedTuple):
@@ -42,7 +44,7 @@ class Undo(NamedTuple):
 
 
 class State:
-    """Votes, beliefs and sums, all in codes."""
+    """Votes, beliefs and sums, all in codes. `keys` are those of tasks, by which ties fall."""
 
     def __init__(
         self, model: DawidSkene | OneCoin, n_classes: int, half_life: float | None = None
@@ -55,6 +57,7 @@ class State:
         self.classes = [0.0] * n_classes
         self.harden = model.harden if isinstance(model, DawidSkene) else "never"
         self.hard = self.harden == "always"
+        self.keys: KeysOfCodes = partial(np.array, dtype=np.uint64)  # till a ledger gives names'
 
     def grow(self, n_tasks: int, n_workers: int) -> None:
         """Room for tasks and workers with new codes."""
@@ -236,12 +239,15 @@ class State:
         best = _tied(belief)
         if len(best) == 1 or self.model.ties != "random":
             return best[0]
-        random = kernels.hashed_uniform(np.array([task]), self.n_classes, self.model.seed)[0]
+        random = kernels.hashed_uniform(self.keys([task]), self.n_classes, self.model.seed)[0]
         return max(best, key=random.tolist().__getitem__)
 
     def choose_all(self, tasks: Codes, belief: Floats) -> Codes:
         """`choose` for many tasks."""
-        return kernels.choose(belief, self.model.ties, self.model.seed, tasks)
+        return kernels.choose(belief, self.model.ties, self.model.seed, self._keys_among(tasks))
+
+    def _keys_among(self, tasks: Codes) -> kernels.KeysOf:
+        return lambda some: self.keys(tasks[some].tolist())
 
     def params(self) -> Any:
         """The parameters that everything counted so far gives."""
@@ -316,7 +322,8 @@ class State:
 
     def _all_as_counted(self, belief: Floats, tasks: Codes) -> Floats:
         if self.hard:
-            belief = kernels.harden(belief, self.model.ties, self.model.seed, tasks)
+            keys = self._keys_among(tasks)
+            belief = kernels.harden(belief, self.model.ties, self.model.seed, keys)
         rounded: Floats = np.rint(belief * GRAIN) / GRAIN
         return rounded
 

@@ -101,14 +101,11 @@ class SimulatedCrowd(NamedTuple):
 
     def relabelled(self, block: Labels) -> Labels:
         """The block with labels of the simulated crowd, drawn by hashed uniforms."""
-        task = np.arange(block.first_task, block.first_task + block.n_tasks)
-        vote = np.repeat(task, block.n_said) * block.n_workers + block.worker
         seed = 2 * self.seed
-        truth = np.searchsorted(
-            self.prior_cumulative[:-1], kernels.hashed_uniform(task, 1, seed)[:, 0]
-        )
+        drawn = kernels.hashed_uniform(block.task_keys(), 1, seed)[:, 0]
+        truth = np.searchsorted(self.prior_cumulative[:-1], drawn)
         cumulative = self.cumulative[block.worker, np.repeat(truth, block.n_said), :-1]
-        label = (kernels.hashed_uniform(vote, 1, seed + 1) > cumulative).sum(axis=1)
+        label = (kernels.hashed_uniform(block.vote_keys(), 1, seed + 1) > cumulative).sum(axis=1)
         gold = None if block.gold is None else np.where(block.gold < 0, -1, truth)
         return replace(block, label=label.astype(np.int32), gold=gold)
 

@@ -110,6 +110,8 @@ class MemoryBlocks(Blocks):
         return replace(self, labels=replace(self.labels, **{field: value}))
 
     def with_more_tasks(self, names: pl.Series) -> MemoryBlocks:
+        from quorate.votes.naming import keys
+
         labels, tasks = self.labels, self.tasks
         if tasks.dtype != names.dtype:
             whole = tasks.dtype.is_integer() and names.dtype.is_integer()
@@ -117,7 +119,11 @@ class MemoryBlocks(Blocks):
             tasks, names = tasks.cast(dtype), names.cast(dtype)
         return replace(
             self,
-            labels=replace(labels, indptr=longer(labels.indptr, len(names))),
+            labels=replace(
+                labels,
+                indptr=longer(labels.indptr, len(names)),
+                task_key=np.concatenate([labels.task_keys(), keys(names)]),
+            ),
             tasks=pl.concat([tasks, names.alias(tasks.name)]),
         )
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
+
+import numpy as np
 import polars as pl
 
 from quorate.errors import DataError
+from quorate.kernels import Keys
 from quorate.votes.faults import listed, shown
 
 
@@ -23,6 +27,24 @@ def find(names: pl.Series, known: pl.Series) -> pl.Series:
         names, known = names.cast(pl.String), known.cast(pl.String)
     codes = pl.arange(0, len(known), dtype=pl.Int32, eager=True)
     return names.replace_strict(known, codes, default=None, return_dtype=pl.Int32)
+
+
+def keys(names: pl.Series) -> Keys:
+    """A number for each name, from nothing but how it is spelt: whole numbers are their own.
+
+    Examples:
+        >>> keys(pl.Series(["7", "ann"])), keys(pl.Series([7]))
+        (array([        7, 747848384], dtype=uint64), array([7], dtype=uint64))
+    """
+    if names.dtype in (pl.Int64, pl.Int32, pl.Int16, pl.Int8):
+        return names.cast(pl.Int64).to_numpy().view(np.uint64)
+    text = names.cast(pl.String)
+    number = text.cast(pl.Int64, strict=False)
+    spelt_so = number.cast(pl.String).eq_missing(text).to_numpy()
+    found = number.fill_null(0).to_numpy().astype(np.int64).view(np.uint64)
+    others = text.filter(~pl.Series(spelt_so)).cast(pl.Binary).to_list()
+    found[~spelt_so] = np.fromiter(map(zlib.crc32, others), np.uint64, len(others))
+    return found
 
 
 def retyped(names: pl.Series) -> pl.Series:

@@ -17,7 +17,7 @@ from quorate.labels import Codebook, Labels
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
 from quorate.votes.factorise import BLOCK, codes_of
 from quorate.votes.faults import shown
-from quorate.votes.naming import find, match, retyped
+from quorate.votes.naming import find, keys, match, retyped
 from quorate.votes.sources import MISSING, Kind, Table, read_table
 
 ROLES = ("task", "worker", "label")
@@ -70,8 +70,12 @@ class Votes:
     @classmethod
     def of(cls, labels: Labels, codebook: Codebook | None = None, **more: Any) -> Votes:
         """Labels in memory; without a codebook codes are their own names."""
-        book = codebook or Codebook.numbered(labels)
-        return cls(MemoryBlocks(labels, book.tasks), book, **more)
+        if codebook is None:
+            codebook = Codebook.numbered(labels)
+        else:
+            tasks, workers = keys(codebook.tasks), keys(codebook.workers)
+            labels = replace(labels, task_key=tasks, worker_key=workers)
+        return cls(MemoryBlocks(labels, codebook.tasks), codebook, **more)
 
     @classmethod
     def none(cls, classes: pl.Series) -> Votes:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate import metrics
+from quorate import kernels, metrics
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 from quorate.trust.correlated.copying import ENOUGH_SHARED, PairCounts, count_pairs
@@ -31,7 +31,7 @@ class AgreeingPairs(NamedTuple):
 def pairs_to_test(labels: Labels, seed: int) -> list[PairCounts]:
     """Pairs that share enough tasks to be tested, on a random sample of tasks if there are many."""
     n_pairs = labels.n_said.astype(np.int64) ** 2
-    order = np.random.default_rng(seed).permutation(labels.n_tasks)
+    order = kernels.hashed_uniform(labels.task_keys(), 1, seed)[:, 0].argsort(kind="stable")
     taken = np.zeros(labels.n_tasks, dtype=bool)
     most = max(MOST_PAIRS, PER_LABEL * labels.n_labels)
     taken[order[n_pairs[order].cumsum() <= most]] = True

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import bdtrc, ndtr, ndtri
 
-from quorate import metrics
+from quorate import kernels, metrics
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 
@@ -163,7 +163,8 @@ def count_pairs(labels: Labels, seed: int) -> tuple[Iterator[PairCounts], bool]:
     work = np.bincount(labels.worker, np.repeat(per_task, per_task), minlength=labels.n_workers)
     sampled = bool(work.sum() > MOST)
     n = labels.n_workers
-    order = np.random.default_rng(seed).permutation(n) if sampled else np.arange(n)
+    drawn = kernels.hashed_uniform(labels.worker_keys(), 1, seed)[:, 0]
+    order = drawn.argsort(kind="stable") if sampled else np.arange(n)
     done = work[order].cumsum()
     limit = min(done[-1], MOST)
     cuts = np.searchsorted(done, [*np.arange(RUN, limit, RUN), limit], side="right")

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from quorate import kernels
 from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
@@ -113,8 +111,8 @@ def _some_tasks(blocks: Blocks, seed: int) -> Labels:
     share = MOST_LABELS / blocks.n_labels * len(blocks) / len(some)
     parts = []
     for block in some:
-        task = np.arange(block.first_task, block.first_task + block.n_tasks)
-        parts.append(block.only_tasks(kernels.hashed_uniform(task, 1, seed)[:, 0] < share))
+        drawn = kernels.hashed_uniform(block.task_keys(), 1, seed)[:, 0]
+        parts.append(block.only_tasks(drawn < share))
     return joined(parts)
 
 

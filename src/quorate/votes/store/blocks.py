@@ -16,11 +16,14 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz, save_npz
 
-from quorate.kernels import Codes
+from quorate.kernels import Codes, Keys
 from quorate.labels import Labels
 from quorate.votes.blocks import Blocks, Change, no_features
+from quorate.votes.naming import keys
 from quorate.votes.store.seals import Seal, damaged, read_names, reading, writing
 from quorate.votes.store.shuffle import block_place, load, save, write
+
+WORKER_KEYS = "workers"  # file of a run
 
 
 class TaskNames(Sequence[pl.Series]):
@@ -54,9 +57,10 @@ class Checked(set[Path]):
 
 @dataclass(frozen=True)
 class StoredBlocks(Blocks):
-    """Blocks of a store. `places` are their directories, and `run` is the directory of values that
-    are attached to them for this run. `changes` are made, in order, to each block that is read.
-    A block is checked by its seal when it is first read; one that this run wrote has none."""
+    """Blocks of a store. `places` are their directories, and `run` is the directory of the workers'
+    keys and of values that are attached to them for this run. `changes` are made, in order, to each
+    block that is read. A block is checked by its seal when it is first read; one that this run
+    wrote has none."""
 
     places: tuple[Path, ...]
     starts: tuple[int, ...]
@@ -90,7 +94,7 @@ class StoredBlocks(Blocks):
         if isinstance(index, slice):
             places, starts, seals = self.places[index], self.starts[index], self.seals[index]
             return replace(self, places=places, starts=starts, seals=seals)
-        said, worker, label = self._arrays(index)
+        said, worker, label, key = self._arrays(index)
         return self._changed(
             Labels(
                 np.concatenate([[0], said.cumsum()]).astype(np.int32),
@@ -99,21 +103,28 @@ class StoredBlocks(Blocks):
                 self.n_workers,
                 self.n_classes,
                 first_task=self.starts[index],
+                task_key=key,
+                worker_key=self._worker_keys(),
             )
         )
 
-    def _arrays(self, index: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def _arrays(self, index: int) -> list[NDArray[Any]]:
         """The arrays of a block, checked if this is the first time that it is read."""
         place, seal = self.places[index], self.seals[index]
         checks = seal is not None and place not in self.checked
         if seal is not None and checks:
             seal.check_votes(place)
         with reading(place):
-            said, worker, label = load(place, "said", "worker", "label")
+            arrays = load(place, "said", "worker", "label", "key")
         if seal is not None and checks:
-            seal.check_codes(place, (said, worker, label), self.n_workers, self.n_classes)
+            seal.check_codes(place, arrays, self.n_workers, self.n_classes)
             self.checked.add(place)
-        return said, worker, label
+        return arrays
+
+    def _worker_keys(self) -> Keys:
+        with reading(self.run):
+            (keys,) = load(self.run, WORKER_KEYS)
+        return keys
 
     def task_names(self, index: int) -> pl.Series:
         """Names of the tasks of a block, as they are in its file."""
@@ -132,7 +143,8 @@ class StoredBlocks(Blocks):
     def shape(self) -> Labels:
         none = np.zeros(0, dtype=np.int32)
         empty = Labels(np.zeros(1, np.int32), none, none, self.n_workers, self.n_classes)
-        return self._changed(empty)
+        keyed = replace(empty, task_key=np.zeros(0, np.uint64), worker_key=self._worker_keys())
+        return self._changed(keyed)
 
     def segments(self) -> Sequence[pl.Series]:
         return TaskNames(self)
@@ -165,7 +177,7 @@ class StoredBlocks(Blocks):
         said = np.zeros(len(names), dtype=np.uint32)
         with writing(self.run):
             place.mkdir(parents=True)
-            save(place, said=said, worker=nothing, label=nothing)
+            save(place, said=said, worker=nothing, label=nothing, key=keys(names))
             write(names.cast(dtype).alias("task").to_frame(), place / "tasks.arrow")
         return replace(
             self,
@@ -237,11 +249,13 @@ def spill(blocks: Blocks, root: Path) -> StoredBlocks:
         place = block_place(root, block.first_task)
         place.mkdir(parents=True)
         save(place, said=np.diff(block.indptr), worker=block.worker, label=block.label)
+        save(place, key=block.task_keys())
         places.append(place)
         starts.append(block.first_task)
         for name, values in fields.items():
             values.append(getattr(block, name))
     shape = blocks.shape
+    save(root, **{WORKER_KEYS: shape.worker_keys()})
     stored = StoredBlocks(
         tuple(places),
         tuple(starts),

@@ -12,14 +12,14 @@ from typing import Any
 import polars as pl
 
 from quorate.errors import DataError
-from quorate.votes.naming import retyped
+from quorate.votes.naming import keys, retyped
 from quorate.votes.reading import ReadReport
-from quorate.votes.store.blocks import StoredBlocks
+from quorate.votes.store.blocks import WORKER_KEYS, StoredBlocks
 from quorate.votes.store.owned import clear
-from quorate.votes.store.seals import Seal, checksum, read_names, reading
-from quorate.votes.store.shuffle import block_place, write
+from quorate.votes.store.seals import Seal, checksum, read_names, reading, writing
+from quorate.votes.store.shuffle import block_place, save, write
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST = "votes.json"
 PARTS = ("scattered", "gathered", "blocks")  # directories of a store
 
@@ -123,7 +123,10 @@ class Store:
 
     def blocks(self, run: Path) -> StoredBlocks:
         """The blocks, with the label codes of the disk; values attached to them go to `run`."""
-        m = self.manifest
+        m, workers = self.manifest, self.workers
+        with writing(run):
+            run.mkdir(exist_ok=True)
+            save(run, **{WORKER_KEYS: keys(workers)})
         starts = tuple(seal.start for seal in m.seals)
         types = {"Int64": pl.Int64(), "Boolean": pl.Boolean()}
         blocks = StoredBlocks(
@@ -132,7 +135,7 @@ class Store:
             m.seals,
             m.n_tasks,
             m.n_votes,
-            len(self.workers),
+            len(workers),
             len(self.labels),
             run,
             types.get(m.task_type, pl.String()),

@@ -22,8 +22,8 @@ OWN_DIRECTORY = re.compile(
     r"|(gold|weight|features|answers)-[0-9a-f]{32}"
 )
 OWN_FILE = re.compile(
-    r"(votes\.json|checkpoint|\d{15}(-\d)?|\d{5}-[0-9a-f]{32}-\d{6}|said|worker|label|first|end"
-    r"|tasks|workers|labels)(-[0-9a-f]{32}\.part)?(\.npy|\.npz|\.arrow|\.state)?(\.part)?"
+    r"(votes\.json|checkpoint|\d{15}(-\d)?|\d{5}-[0-9a-f]{32}-\d{6}|said|worker|label|key|first"
+    r"|end|tasks|workers|labels)(-[0-9a-f]{32}\.part)?(\.npy|\.npz|\.arrow|\.state)?(\.part)?"
 )
 
 

@@ -6,7 +6,7 @@ import errno
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,30 +32,33 @@ class Seal(NamedTuple):
     said: int
     worker: int
     label: int
+    key: int
     names: int
 
     @classmethod
     def of(cls, place: Path, start: int, tasks: int, votes: int) -> Seal:
-        files = ("said.npy", "worker.npy", "label.npy", "tasks.arrow")
+        files = ("said.npy", "worker.npy", "label.npy", "key.npy", "tasks.arrow")
         return cls(start, tasks, votes, *(checksum(place / file) for file in files))
 
     def check_votes(self, place: Path) -> None:
         """Refuse a block whose files are not those that were written."""
-        for name in ("said", "worker", "label"):
+        for name in ("said", "worker", "label", "key"):
             require_sum(place / f"{name}.npy", getattr(self, name))
 
     def check_codes(
         self,
         place: Path,
-        arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+        arrays: Sequence[NDArray[Any]],
         n_workers: int,
         n_classes: int,
     ) -> None:
         """Refuse lengths and codes that would lead outside of the block or of a table."""
-        said, worker, label = arrays
+        said, worker, label, key = arrays
         right = (
             all(array.ndim == 1 and array.dtype.kind in "iu" for array in arrays)
             and (len(said), len(worker), len(label)) == (self.tasks, self.votes, self.votes)
+            and len(key) == self.tasks
+            and key.dtype == np.uint64
             and said.min(initial=0) >= 0
             and said.sum(dtype=np.int64) == self.votes
             and worker.dtype == np.int32

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from quorate.kernels import Codes
 from quorate.labels import LEAST_BLOCK, Labels
 from quorate.votes.factorise import codes_of
-from quorate.votes.naming import find, retyped
+from quorate.votes.naming import find, keys, retyped
 from quorate.votes.store.seals import Seal
 from quorate.votes.store.sizes import Limits
 
@@ -234,8 +234,10 @@ class Shuffle:
             repeats += len(block.repeats())
             place = block_place(self.root, first)
             place.mkdir(parents=True, exist_ok=True)
+            tasks = names[start:stop]
             save(place, said=said[start:stop], worker=worker[votes], label=label[votes])
-            write(names[start:stop].alias("task").to_frame(), place / "tasks.arrow")
+            save(place, key=keys(tasks))
+            write(tasks.alias("task").to_frame(), place / "tasks.arrow")
             seals.append(Seal.of(place, first, stop - start, block.n_labels))
         return ArrangedBlocks(seals, repeats)
 
