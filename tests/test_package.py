@@ -115,8 +115,8 @@ REVEALED = (
 
 
 def test_a_user_is_told_of_mistakes_by_the_type_checker(tmp_path: Path) -> None:
-    """With the cache that `make lint` leaves, where there is one: most of the time goes into reading
-    the libraries."""
+    """With the cache that `make lint` leaves, where there is one: to read the libraries takes most
+    of the time."""
     pytest.importorskip("mypy")
     root = Path(__file__).parents[1]
     (tmp_path / "user.py").write_text(USER)
