@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,7 @@ class Problem:
         )
 
 
+@cache
 def random_problem(
     seed: int, n_classes: int = 3, n_tasks: int = 16, n_workers: int = 5, per_task: int = 6
 ) -> Problem:
@@ -234,7 +235,7 @@ class Case:
     def known(self, problem: Problem) -> Mapping[int, int]:
         return problem.gold if self.gold else {}
 
-    @property
+    @cached_property
     def any_model(self) -> Any:
         return self.model(self.problem(0))
 

@@ -455,9 +455,9 @@ def many_rows(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("result.json", lambda content: content[:-2] + b" " * 200_000_000 + content[-2:]),
-        ("answers/posterior.npy", with_values(lambda a: np.full((100_000_000, 3), 1 / 3, "f2"))),
-        ("stats/counts.npy", with_values(lambda a: np.zeros(200_000_000, dtype=np.int8))),
+        ("result.json", lambda content: content[:-2] + b" " * 60_000_000 + content[-2:]),
+        ("answers/posterior.npy", with_values(lambda a: np.full((10_000_000, 3), 1 / 3, "f2"))),
+        ("stats/counts.npy", with_values(lambda a: np.zeros(60_000_000, dtype=np.int8))),
         ("answers/codes.npy", lambda content: content.replace(b"(8,), }", b"(9**9,)}")),
         ("names/tasks.parquet", many_rows),
     ],

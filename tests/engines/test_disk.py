@@ -25,10 +25,10 @@ METHODS = [m.name for m in quorate.methods()]
 @pytest.fixture(scope="module")
 def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Enough for several blocks, in no order, with some rows that lack a field."""
-    crowd = simulate(60, 120_000, 5, n_classes=2, seed=3)
+    crowd = simulate(60, 60_000, 5, n_classes=2, seed=3)
     frame = pl.DataFrame(
         {
-            "task": np.repeat(np.arange(120_000), 5),
+            "task": np.repeat(np.arange(60_000), 5),
             "worker": crowd.labels.worker,
             "label": crowd.labels.label,
         }
@@ -230,7 +230,7 @@ def test_a_store_is_used_again_by_the_same_votes_only(votes: Path, tmp_path: Pat
     times = [block.stat().st_mtime_ns for block in blocks]
     assert len(blocks) > 1
     again = quorate.aggregate(votes, "one-coin", max_iter=2, store=store)
-    assert again.overview.tasks == 120_000
+    assert again.overview.tasks == 60_000
     assert [block.stat().st_mtime_ns for block in blocks] == times
     other = tmp_path / "other.csv"
     other.write_text("task,worker,label\n1,a,x\n")

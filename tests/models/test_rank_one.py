@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,7 @@ def test_on_the_ring_it_beats_vectors_of_all_agreements(rival: Model) -> None:
     assert mean_error("ring", 330, 60) + 0.01 < mean_error("ring", 330, 60, rival)
 
 
+@cache
 def mean_error(graph: str, n_tasks: int, runs: int = 100, model: Model = QUICK) -> float:
     errors = []
     for seed in range(runs):

@@ -122,7 +122,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     votes = tmp_path / "votes"
     votes.mkdir()
     for i in range(3):
-        random_votes(i).write_csv(votes / f"{i}.csv")
+        random_votes(i, 200).write_csv(votes / f"{i}.csv")
     root = tmp_path / "store"
     root.mkdir()
     assert_same_as_in_memory(str(votes), root, 50)
@@ -131,7 +131,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
 def test_files_with_types_that_differ_are_one_table(tmp_path: Path) -> None:
     votes = tmp_path / "votes"
     votes.mkdir()
-    frame = random_votes(0).with_columns(pl.col("task").str.slice(1).cast(pl.Int32))
+    frame = random_votes(0, 200).with_columns(pl.col("task").str.slice(1).cast(pl.Int32))
     frame.write_parquet(votes / "0.parquet")
     frame.with_columns(pl.col("task").cast(pl.Int64)).write_parquet(votes / "1.parquet")
     root = tmp_path / "store"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, triu
+from scipy.sparse import coo_array, csc_array, csr_array, triu
 
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
@@ -72,12 +72,15 @@ class Completion(NamedTuple):
 
 class Graph(NamedTuple):
     """Who met whom, with the worker of known answers last. ``together`` is N_ij and ``agreement``
-    N_ij C_ij, for i < j only; both are sums of ``pairs``."""
+    N_ij C_ij, for i < j only; both are sums of ``pairs``. Their transposes are at hand, because
+    to make them takes longer than to multiply by them."""
 
     pairs: coo_array
     n_classes: int
     together: csr_array
     agreement: csr_array
+    transposed_together: csc_array
+    transposed_agreement: csc_array
     met: Floats
     limit: Floats
     component: Codes
@@ -93,23 +96,24 @@ class Graph(NamedTuple):
         pairs = coo_array(entries, shape=pairs.shape)
         together = _by_worker(pairs.data.astype(np.float64), pairs, n_classes)
         everyone = np.ones(together.shape[0])
-        met: Floats = together @ everyone + together.T @ everyone
+        back = together.T
+        met: Floats = together @ everyone + back @ everyone
         limit = np.clip(1 - margin / np.sqrt(np.maximum(met, 1)), 0, MOST)
         component = connected_components(together, directed=False)[1]
-        return cls(pairs, n_classes, together, together, met, limit, component)
+        return cls(pairs, n_classes, together, together, back, back, met, limit, component)
 
     def agreeing(self, worth: Floats) -> Graph:
         """The same graph, with agreement by what pairs of labels are worth."""
         row, column = (code % self.n_classes for code in self.pairs.coords)
         agreement = _by_worker(self.pairs.data * worth[row, column], self.pairs, self.n_classes)
-        return self._replace(agreement=agreement)
+        return self._replace(agreement=agreement, transposed_agreement=agreement.T)
 
     def products(self, skill: Floats) -> tuple[Floats, Floats]:
         """``sum_j N_ij C_ij x_j`` and ``sum_j N_ij x_j^2``, for each worker i."""
         square = skill**2
         return (
-            self.agreement @ skill + self.agreement.T @ skill,
-            self.together @ square + self.together.T @ square,
+            self.agreement @ skill + self.transposed_agreement @ skill,
+            self.together @ square + self.transposed_together @ square,
         )
 
     def losses(self, skill: Floats, pull: Floats, curvature: Floats) -> Floats:

@@ -15,6 +15,7 @@ Both are sums over tasks, swept a few times from the plain vote until the accura
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,14 +192,23 @@ def _estimate(stats: SupportStats, crowd: CrowdEstimate, last: bool) -> tuple[Sp
 def _accuracy_prior(log_likelihood: Floats) -> Floats:
     """Distribution of accuracies on the grid: an average of beta distributions, each weighted by
     how well it explains the workers."""
+    betas = _candidates()
+    likelihood = np.exp(log_likelihood - kernels.row_max(log_likelihood)[:, None])
+    evidence = kernels.log_or(likelihood @ betas.T).sum(axis=0)
+    weights = np.exp(evidence - evidence.max())
+    weights /= np.cumsum(weights)[-1]
+    prior: Floats = weights @ betas
+    return prior
+
+
+@cache
+def _candidates() -> Floats:
+    """The candidate beta distributions on the grid, which are the same for every crowd."""
     a = (MEANS[:, None] * STRENGTHS).ravel()[:, None]
     b = ((1 - MEANS)[:, None] * STRENGTHS).ravel()[:, None]
     betas, _ = kernels.normalise((a - 1) * np.log(GRID) + (b - 1) * np.log1p(-GRID))
-    likelihood = np.exp(log_likelihood - kernels.row_max(log_likelihood)[:, None])
-    evidence = kernels.log_or(likelihood @ betas.T).sum(axis=0)
-    weights, _ = kernels.normalise(evidence[None])
-    prior: Floats = weights[0] @ betas
-    return prior
+    betas.flags.writeable = False
+    return betas
 
 
 def _posterior(log_likelihood: Floats, prior: Floats) -> Floats:
