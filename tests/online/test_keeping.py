@@ -14,6 +14,7 @@ import textwrap
 import threading
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -634,6 +635,8 @@ def test_a_vote_that_can_no_longer_be_counted_is_left_out(
     monkeypatch.setattr(State, "add", fails)
     if kept:
         online.close()
+        with closing(sqlite3.connect(tmp_path / "votes.db", isolation_level=None)) as database:
+            database.execute("DELETE FROM checkpoints")
         online = Online.open(tmp_path)
     else:
         online.remove(*votes[0][:2])

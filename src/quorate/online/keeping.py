@@ -259,15 +259,18 @@ class Keeper:
 
     def checkpoint_if_due(self, online: Online) -> None:
         """It can be done without: what goes wrong is only noted."""
-        ledger = online.ledger
-        if ledger.ids.height < self._due and not self._settled:
+        if online.ledger.ids.height < self._due and not self._settled:
             return
-        self._due, self._settled = next_due(ledger.ids.height), False
         try:
-            last = ledger.last_id
-            self.database.put_checkpoint(last, ledger.n_settlings, ledger.checkpoint())
+            self._put_checkpoint(online.ledger)
         except QuorateError as error:
             self.notes.append(str(error))
+
+    def _put_checkpoint(self, ledger: Ledger) -> None:
+        if self._uncountable:
+            return  # who opens it does not know of them yet, and would take others for them
+        self._due, self._settled = next_due(ledger.ids.height), False
+        self.database.put_checkpoint(ledger.last_id, ledger.n_settlings, ledger.checkpoint())
 
     def forget_all(self) -> None:
         """Before everything that is kept is read again."""
@@ -282,11 +285,12 @@ class Keeper:
         return self.database.checkpoint(self.last_vote, 2**62)
 
     def put_answers(self, online: Online) -> None:
-        """The answers of all tasks, unless they are there already."""
+        """The answers of all tasks and a checkpoint to go on from, unless they are there."""
         ledger = online.ledger
         as_of = f"{self.last_vote} {len(self.removed)} {ledger.n_settlings}"
         if self.database.settings().get(ANSWERS) == as_of:
             return
+        self._put_checkpoint(ledger)
         self.database.put_answers(self._answers(online), {ANSWERS: as_of})
 
     def _answers(self, online: Online) -> Iterable[tuple[int, int, float]]:

@@ -7,14 +7,13 @@ from itertools import count, repeat
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from quorate.errors import DataError
 from quorate.kernels import Codes, Keys
 from quorate.online.ballots import Column
 from quorate.votes import shown
-from quorate.votes.naming import keys
+from quorate.votes.naming import key
 
 INT64 = 2**63
 
@@ -87,7 +86,7 @@ class Names:
 
     def keys(self, codes: Sequence[int]) -> Keys:
         """Keys of names, as readers of votes give them."""
-        return keys(pl.Series([self.names[code] for code in codes]))
+        return np.array([key(self.names[code]) for code in codes], dtype=np.uint64)
 
     def require(self, name: Any) -> int:
         code = self._codes.get(name)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zlib
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,6 +12,8 @@ import polars as pl
 from quorate.errors import DataError
 from quorate.kernels import Keys
 from quorate.votes.faults import listed, shown
+
+WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def match(names: pl.Series, known: pl.Series, what: str) -> pl.Series:
@@ -45,6 +49,19 @@ def keys(names: pl.Series) -> Keys:
     others = text.filter(~pl.Series(spelt_so)).cast(pl.Binary).to_list()
     found[~spelt_so] = np.fromiter(map(zlib.crc32, others), np.uint64, len(others))
     return found
+
+
+def key(name: Any) -> int:
+    """The key of one name, in plain Python.
+
+    Examples:
+        >>> key(7), key("7"), key("ann") == keys(pl.Series(["ann"]))[0]
+        (7, 7, True)
+    """
+    text = str(name).lower() if isinstance(name, bool) else str(name)
+    if WHOLE_NUMBER.fullmatch(text) and -(2**63) <= int(text) < 2**63:
+        return int(text) % 2**64
+    return zlib.crc32(text.encode())
 
 
 def retyped(names: pl.Series) -> pl.Series:
