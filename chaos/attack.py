@@ -15,8 +15,7 @@ class Attack:
 
     A trial is given a seed and an empty directory, and yields for each thing that it has tried what
     failed, or None if it held. What it raises has failed too. `often` is how many things a full run
-    tries, as far as its time allows; attacks that take long are left out of short runs. One that is
-    known not to hold yet is tried only when it is named.
+    tries, as far as its time allows; attacks that take long are left out of short runs.
     """
 
     name: str
@@ -25,7 +24,6 @@ class Attack:
     often: int
     long: bool = False
     patience: float = 120.0  # seconds, for one trial
-    holds: bool = True
 
 
 class FailureError(Exception):

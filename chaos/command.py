@@ -53,7 +53,7 @@ def main(
     attacks = chosen(names)
     if list_them:
         for attack in attacks if names else ATTACKS:
-            click.echo(f"{attack.name:26}{attack.about}{'' if attack.holds else ' (fails)'}")
+            click.echo(f"{attack.name:26}{attack.about}")
         return
     if seconds is None and times is None:
         times = 1
@@ -70,7 +70,7 @@ def chosen(names: Sequence[str]) -> list[Attack]:
     found = [
         attack
         for attack in ATTACKS
-        if (not names and attack.holds) or {attack.name, attack.name.split("-")[0]} & set(names)
+        if not names or {attack.name, attack.name.split("-")[0]} & set(names)
     ]
     if not found:
         raise click.UsageError("There is no such attack: see --list.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import signal
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -35,8 +36,25 @@ def trial(seed: int, place: Path) -> Outcomes:
             return
 
 
+_came: list[int] = []
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    _came.append(number)
     raise KeyboardInterrupt
+
+
+@contextmanager
+def _cut_short() -> Iterator[None]:
+    """What an interrupt may end, also where Polars makes an exception of its own of it."""
+    before = len(_came)
+    try:
+        yield
+    except KeyboardInterrupt:
+        pass
+    except Exception:
+        if len(_came) == before:
+            raise
 
 
 def _soon(chance: random.Random) -> None:
@@ -66,14 +84,13 @@ class _Progress:
 def _gone_on(script: Script, place: Path, done: int, chance: random.Random) -> int:
     progress = _Progress(done)
     with script.open(place) as online:
-        try:
-            _soon(chance)
-            progress.go_on(script, online)
-            _not_any_more()
-        except KeyboardInterrupt:
-            pass
-        finally:
-            _not_any_more()
+        with _cut_short():
+            try:
+                _soon(chance)
+                progress.go_on(script, online)
+            finally:
+                _not_any_more()
+        _not_any_more()
         now = which(script, online, progress.possible(script))
         before = known(online)
     with script.open(place) as again:
@@ -84,7 +101,7 @@ def _gone_on(script: Script, place: Path, done: int, chance: random.Random) -> i
 
 def _left(script: Script, place: Path, done: int, chance: random.Random) -> int:
     progress = _Progress(done)
-    with suppress(KeyboardInterrupt):
+    with _cut_short():
         try:
             with script.open(place) as online:
                 _soon(chance)

@@ -302,6 +302,7 @@ def test_new_classes_come_as_they_are_named() -> None:
         (("t", "w", ""), "A vote has no label"),
         ((1, "w", "yes"), "name every task in numbers, or every one in words"),
         ([("t", "w")], "A vote is a task, a worker and a label"),
+        (("t", "w"), "A vote is a task, a worker and a label"),
         (pl.DataFrame({"task": ["t"], "worker": [None], "label": ["yes"]}), "1 of 1 rows lack"),
         (pl.DataFrame({"task": ["t"]}), "worker"),
         ([("t", "w", "yes"), ("u", "w", "maybe")], "There is no label 'maybe'"),

@@ -299,7 +299,7 @@ class Online:
         """
         with self._lock:
             self._ready(writing=True)
-            if isinstance(votes, tuple) and len(votes) == 3 and not isinstance(votes[0], tuple):
+            if isinstance(votes, tuple) and votes and not isinstance(votes[0], tuple):
                 added: Any = self._add_vote(votes)
             elif isinstance(votes, list) and votes and isinstance(votes[0], (tuple, list)):
                 added = self._add_rows(votes)
@@ -322,7 +322,8 @@ class Online:
         last = self.ledger.last_id if self._keeper is None else self._keeper.last_vote
         return range(last + 1, last + 1 + n)
 
-    def _add_vote(self, vote: tuple[Any, Any, Any]) -> Answer:
+    def _add_vote(self, vote: Sequence[Any]) -> Answer:
+        _require_vote(vote)
         keeper, ledger = self._keeper, self.ledger
         codes = [ledger.names[role].code(name) for role, name in zip(ROLES, vote, strict=True)]
         self._require_open(vote[:1], codes[:1])
@@ -337,8 +338,7 @@ class Online:
 
     def _add_rows(self, rows: Sequence[Sequence[Any]]) -> list[Answer]:
         for row in rows:
-            if len(row) != 3:
-                raise DataError(f"A vote is a task, a worker and a label, not {shown(row)}.")
+            _require_vote(row)
         columns = list(zip(*rows, strict=True))
         return self._answers(*self._count_rows(self._next_ids(len(rows)), columns, self._keeper))
 
@@ -595,6 +595,11 @@ def _gathered(column: pl.Series, names: pl.Series, codes: Codes) -> Codes:
 def _no_answers(frame: pl.DataFrame) -> pl.DataFrame:
     empty = frame.head(0).select("task", "label")
     return empty.with_columns(pl.Series("confidence", [], dtype=pl.Float64))
+
+
+def _require_vote(vote: Sequence[Any]) -> None:
+    if len(vote) != 3:
+        raise DataError(f"A vote is a task, a worker and a label, not {shown(vote)}.")
 
 
 def _model_for(method: str | AnyModel, options: dict[str, Any]) -> DawidSkene | OneCoin:

@@ -91,7 +91,12 @@ class OwnedDirectory:
     def new(cls, parent: Path, prefix: str) -> OwnedDirectory:
         """A new directory."""
         while True:
-            owned = cls.claim(parent / f"{prefix}-{uuid4().hex}")
+            path = parent / f"{prefix}-{uuid4().hex}"
+            try:
+                owned = cls.claim(path)
+            except BaseException:  # an interrupt before there is anything to remove it with
+                clear(path)
+                raise
             if owned is not None:
                 return owned
 
@@ -138,7 +143,11 @@ def clear(place: Path) -> None:
 def _remove(path: Path, lock: Lock, owner: int) -> None:
     if os.getpid() == owner:  # and not a process that was forked from it
         with suppress(OSError):
-            clear(path)
+            try:
+                clear(path)
+            except KeyboardInterrupt:  # which is said when all is tidy
+                clear(path)
+                raise
     lock.close()
 
 
