@@ -16,7 +16,7 @@ from quorate.engines import Scale, engine_for
 from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError, require_probability
-from quorate.fitting import Fit, Request, require_room, run
+from quorate.fitting import Fit, Request, require_room, require_sensible, run
 from quorate.heldout import with_feature_weight
 from quorate.kernels import Floats
 from quorate.labels import Labels
@@ -37,6 +37,7 @@ from quorate.votes import (
     with_gold,
 )
 from quorate.votes import worker_kinds as kinds_of
+from quorate.votes.doubts import doubts
 from quorate.votes.several import known_answers, never_chosen, questions, read_answer_sets
 from quorate.votes.store import Progress, Storage
 
@@ -197,11 +198,10 @@ def _fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
         votes = with_gold(votes, gold)
     if not isinstance(plan.ordered, bool):
         votes = in_class_order(votes, plan.ordered)
-    if len(votes.codebook.classes) == 1:
-        only = shown(votes.codebook.classes[0])
-        votes = votes.noted(f"All votes say {only}: there is nothing to decide.")
     model, notes = in_codes(plan.model, votes.codebook)
-    votes = votes.noted(*notes)
+    votes = votes.noted(*doubts(votes, plan.ordered is not False), *notes)
+    if plan.ordered is False:
+        require_sensible(model, votes.blocks.shape)
     per_worker: dict[str, Sequence[Any]] = {}
     if plan.worker_kinds is not None:
         per_worker["kind"], notes = kinds_of(plan.worker_kinds, votes.codebook.workers)

@@ -28,9 +28,10 @@ from quorate.votes.blocks import Blocks, MemoryBlocks
 from quorate.votes.store import Progress, StoredBlocks
 from quorate.votes.store.owned import OwnedDirectory
 from quorate.votes.store.seals import writing
-from quorate.votes.store.sizes import require_memory
+from quorate.votes.store.sizes import available_memory, in_words, require_memory
 
 FORMAT = 1  # of checkpoints
+LEAST_TABLES = 3  # copies of the workers' table that no fit does without
 TABLES = 6  # copies of the workers' table at a time: parameters, sums and intermediates
 BLOCK_BYTES = 60  # of memory for each task or label of a block that is swept
 
@@ -136,6 +137,7 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
     if storage is not None:
         threads = request.engine.n_threads
         require_room(model, storage.memory, threads, shape.n_workers, shape.n_classes)
+    require_sensible(model, shape)
     began = time.perf_counter()
     if isinstance(blocks, StoredBlocks):
         with writing(blocks.run.parent), _Workspace(model, blocks) as place:
@@ -191,13 +193,25 @@ def require_room(
     model: AnyModel, memory: float, n_threads: int, n_workers: int, n_classes: int
 ) -> None:
     """Refuse, before the work, a fit that does not fit in the memory limit."""
-    table = n_workers * n_classes**2 * 8
+    table = n_workers * n_classes * (1 + n_classes * model.n_matrices) * 8
     block = BLOCK_SIZE * (BLOCK_BYTES + n_classes * 8 * 3 / 2)
     require_memory(
         memory,
-        model.n_models * TABLES * table + (n_threads + 1) * block,
+        TABLES * table + (n_threads + 1) * block,
         f"At least {n_workers:,} workers and {n_classes} classes",
     )
+
+
+def require_sensible(model: AnyModel, shape: Labels) -> None:
+    """Refuse matrices that would take most of the memory: the labels are hardly classes."""
+    n_workers, n_classes, memory = shape.n_workers, shape.n_classes, available_memory()
+    needed = LEAST_TABLES * n_workers * n_classes**2 * model.n_matrices * 8
+    if needed > memory / 2:
+        raise DataError(
+            f"{n_classes:,} different labels: is this the label column? For {model.name}, with a"
+            f" matrix for each of {n_workers:,} workers, they need about {in_words(needed)} of"
+            f" memory, and {in_words(memory)} is free; mace, one-coin and majority need none."
+        )
 
 
 class _Workspace:

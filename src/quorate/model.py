@@ -136,7 +136,6 @@ class Model(Phase[P, L, S], Options):
     learns_from_features: ClassVar[bool] = False
     in_memory_only: ClassVar[bool] = False  # it needs all votes at once
     calibration: ClassVar[Calibration] = Calibration()
-    n_models: ClassVar[int] = 1  # as many tables of the workers as it holds at a time
 
     def __init_subclass__(cls) -> None:
         """Note the types of parameters and statistics, by which the base class is subscripted."""
@@ -152,6 +151,11 @@ class Model(Phase[P, L, S], Options):
 
     @property
     def seed(self) -> int:
+        return 0
+
+    @property
+    def n_matrices(self) -> int:
+        """How many matrices of classes by classes it holds for each worker."""
         return 0
 
     @property

@@ -790,7 +790,9 @@ def test_other_words_for_missing() -> None:
         labels, summary = answer(*options)
         assert labels == [("1", "yes"), ("2", "NaN")]
         assert summary["read"]["dropped_missing"] == 2
-        assert summary["notes"] == ["1 of 2 gold answers lack a field, and are left out."]
+        lacking, *doubts = summary["notes"]
+        assert lacking == "1 of 2 gold answers lack a field, and are left out."
+        assert doubts == ["All votes are of one worker: how sure the answers are cannot be told."]
 
 
 def test_gold_by_the_column_names_of_the_votes() -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from pathlib import Path
 
 from quorate.engines.engine import Fold
 from quorate.engines.threads import StreamFold, Threads
 from quorate.votes.blocks import Blocks
-from quorate.votes.store import Progress, Storage, StoredBlocks, in_bytes, spill
+from quorate.votes.store import (
+    Progress,
+    Storage,
+    StoredBlocks,
+    available_memory,
+    in_bytes,
+    spill,
+)
 from quorate.votes.store.owned import temporary_directory
 
 
@@ -46,12 +52,3 @@ def temporary(owner: object) -> Path:
     place = temporary_directory()
     weakref.finalize(owner, place.remove)
     return place.path
-
-
-def available_memory() -> float:
-    """Bytes of memory that are free, or can be freed at once because they only cache files."""
-    try:
-        about = Path("/proc/meminfo").read_text()
-        return int(about.split("MemAvailable:")[1].split()[0]) * 1024.0
-    except (OSError, IndexError):
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from quorate.engines.disk import available_memory, temporary
+from quorate.engines.disk import temporary
 from quorate.engines.engine import Fold, Sweep
 from quorate.engines.states import StoredStates
 from quorate.engines.threads import cores
@@ -30,7 +30,14 @@ from quorate.labels import Labels
 from quorate.model import Tree, add, run_length
 from quorate.votes.blocks import Blocks
 from quorate.votes.sources import stderr_held
-from quorate.votes.store import Progress, Storage, StoredBlocks, in_bytes, spill
+from quorate.votes.store import (
+    Progress,
+    Storage,
+    StoredBlocks,
+    available_memory,
+    in_bytes,
+    spill,
+)
 
 os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "10")  # seconds that Ray tries to join
 

@@ -125,7 +125,6 @@ class Auto(Model[Params, Locals, Stats]):
     stats_type: ClassVar[Any] = Stats
     takes_weights: ClassVar[bool] = True
     calibration: ClassVar[Calibration] = Calibration(bias=0.0, spread=0.93)
-    n_models: ClassVar[int] = 2
 
     temperature: float | None = option(
         None,
@@ -141,6 +140,11 @@ class Auto(Model[Params, Locals, Stats]):
     max_iter: int = option(200, "Maximum number of iterations.", at_least=1)
     ties: Ties = option("random", "How ties are broken: first, random by seed, or shared.")
     seed: int = option(0, "Seed for which votes are held out, and for ties.", at_least=0)
+
+    @property
+    def n_matrices(self) -> int:
+        """Those of the members, and one to predict held-out votes with."""
+        return 1 + sum(member.n_matrices for member in self.members)
 
     @property
     def members(self) -> tuple[EM[Any, Any], ...]:

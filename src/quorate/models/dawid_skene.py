@@ -75,6 +75,10 @@ class ConfusionEM(EM[P, S]):
 
     smoothing: float = option(0.0, SMOOTHING, at_least=0)
 
+    @property
+    def n_matrices(self) -> int:
+        return 1
+
     def log_joint(self, block: Labels, params: P) -> Floats:
         log_joint = block.pairs.gather(params.log_confusion)  # the product in Eq. 8
         log_joint += params.state.log_prior

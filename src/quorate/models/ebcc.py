@@ -115,6 +115,10 @@ class EBCC(Model[Params, Floats, Stats]):
     ties: Ties = option("random", "How ties are broken: first, random by seed, or shared.")
     seed: int = option(0, "Seed for random starts and for ties.", at_least=0)
 
+    @property
+    def n_matrices(self) -> int:
+        return self.subtypes
+
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
         if not self.restarts:
             return (Opening(self.count, self.estimate), self)

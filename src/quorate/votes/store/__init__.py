@@ -3,7 +3,7 @@
 from quorate.votes.store.blocks import StoredBlocks, spill
 from quorate.votes.store.directory import Store
 from quorate.votes.store.filling import Progress, Source, Storage, fill, stored_votes
-from quorate.votes.store.sizes import Sizes, in_bytes, in_words
+from quorate.votes.store.sizes import Sizes, available_memory, in_bytes, in_words
 
 __all__ = [
     "Progress",
@@ -12,6 +12,7 @@ __all__ = [
     "Storage",
     "Store",
     "StoredBlocks",
+    "available_memory",
     "fill",
     "in_bytes",
     "in_words",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -22,6 +23,7 @@ BLOCK_ROW = 130  # for each row of the blocks that are arranged together
 DISK_ROW = 60  # bytes on disk for each row beside the names of its task, at the worst moment
 LEAST = 400e6
 WORKER = 200  # bytes for the name of a worker, and for finding it
+CONTAINER = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
@@ -75,6 +77,21 @@ class Sizes:
             blocks=max(1, int(room / BLOCK_ROW / block_size) - 2),
             limits=Limits(memory, fits),
         )
+
+
+def available_memory() -> float:
+    """Bytes of memory that are free, or can be freed at once because they only cache files; in a
+    container no more than it may use."""
+    try:
+        about = Path("/proc/meminfo").read_text()
+        free = int(about.split("MemAvailable:")[1].split()[0]) * 1024.0
+    except (OSError, IndexError):
+        free = float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    try:
+        most, used = (int(file.read_text()) for file in CONTAINER)
+    except (OSError, ValueError):  # there is no limit
+        return free
+    return min(free, float(most - used))
 
 
 def require_memory(memory: float, needed: float, why: str) -> None:
