@@ -145,9 +145,8 @@ def _remove(path: Path, lock: Lock, owner: int) -> None:
         with suppress(OSError):
             try:
                 clear(path)
-            except KeyboardInterrupt:  # which is said when all is tidy
+            except (KeyboardInterrupt, SystemExit):  # nobody could catch it, coming from here
                 clear(path)
-                raise
     lock.close()
 
 
