@@ -22,6 +22,7 @@ from scipy.sparse import csr_array, issparse
 from tests.naive.dawid_skene import Matrix, dawid_skene
 from tests.naive.enumerate import enumerate_truths
 from tests.naive.glad import glad, right_probability
+from tests.naive.hierarchical import hierarchical
 from tests.naive.ibcc import ibcc
 from tests.naive.mace import mace
 from tests.naive.majority import Votes, leaders, right_and_wrong, vote_shares, votes_agreeing
@@ -41,6 +42,7 @@ from quorate import (
     MACE,
     Auto,
     DawidSkene,
+    Hierarchical,
     Labels,
     Majority,
     NaiveBayes,
@@ -61,6 +63,7 @@ from quorate.simulation import simulate
 ORACLES: dict[Any, Callable[..., Any]] = {
     DawidSkene: dawid_skene,
     GLAD: glad,
+    Hierarchical: hierarchical,
     IBCC: ibcc,
     MACE: mace,
     NaiveBayes: naive_bayes,
@@ -257,7 +260,7 @@ class Case:
     @property
     def variational(self) -> bool:
         """Whether the objective bounds the likelihood, and geometric means stand for parameters."""
-        return self.kind in (MACE, IBCC)
+        return self.kind in (Hierarchical, MACE, IBCC)
 
     @property
     def skips_zeros(self) -> bool:
@@ -642,7 +645,7 @@ def _weights(result: Result) -> Floats:
     """``[worker, truth, label]``: the geometric means of a posterior, or else the confusion
     matrices."""
     n_classes = len(_log_prior(result))
-    if isinstance(result.model, IBCC):
+    if isinstance(result.model, (Hierarchical, IBCC)):
         by_label = np.exp(result.params.log_confusion).reshape(-1, n_classes, n_classes)
         return by_label.transpose(0, 2, 1)
     if isinstance(result.model, MACE):

@@ -21,6 +21,7 @@ METHODS = (
     "mace",
     "ibcc",
     "ebcc",
+    "hierarchical",
     "iwmv",
     "m3v",
     "rank-one",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from quorate.models import DawidSkene as DawidSkene
     from quorate.models import EigenRatio as EigenRatio
     from quorate.models import GhoshSVD as GhoshSVD
+    from quorate.models import Hierarchical as Hierarchical
     from quorate.models import Majority as Majority
     from quorate.models import NaiveBayes as NaiveBayes
     from quorate.models import OneCoin as OneCoin
@@ -83,6 +84,7 @@ _NAMES = {
         "EigenRatio",
         "GhoshSVD",
         "GLAD",
+        "Hierarchical",
         "IBCC",
         "KOS",
         "MACE",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from quorate.models.ghosh_svd import GhoshSVD as GhoshSVD
     from quorate.models.given import Given as Given
     from quorate.models.glad import GLAD as GLAD
+    from quorate.models.hierarchical import Hierarchical as Hierarchical
     from quorate.models.ibcc import IBCC as IBCC
     from quorate.models.iwmv import IWMV as IWMV
     from quorate.models.kos import KOS as KOS
