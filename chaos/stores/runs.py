@@ -22,6 +22,7 @@ METHODS = (
     "ibcc",
     "ebcc",
     "hierarchical",
+    "two-kinds",
     "iwmv",
     "m3v",
     "rank-one",

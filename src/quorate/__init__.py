@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from quorate.models import RankOne as RankOne
     from quorate.models import Spectral as Spectral
     from quorate.models import SpectralEM as SpectralEM
+    from quorate.models import TwoKinds as TwoKinds
     from quorate.models import methods as methods
     from quorate.multilabel import Multilabel as Multilabel
     from quorate.online import Online as Online
@@ -97,6 +98,7 @@ _NAMES = {
         "IWMV",
         "Spectral",
         "SpectralEM",
+        "TwoKinds",
         "methods",
     ),
     "quorate.multilabel": ("Multilabel",),

@@ -27,6 +27,7 @@ from tests.naive.kos import kos, messages
 from tests.naive.majority import Votes, vote_shares
 from tests.naive.ordered import Matrix, ordered
 from tests.naive.spectral_vote import centred_svd, eigen_ratio, ghosh_svd
+from tests.naive.two_kinds import two_kinds
 
 from quorate import (
     EBCC,
@@ -48,6 +49,7 @@ from quorate import (
     Ordered,
     RankOne,
     SpectralEM,
+    TwoKinds,
     fit,
 )
 from quorate.models import METHODS, make
@@ -119,6 +121,19 @@ def _slow_ebcc(problem: Problem, subtypes: int, iterations: int) -> Matrix:
     votes = [(task, *vote) for task, of_task in enumerate(problem.votes) for vote in of_task]
     sizes = Sizes(len(problem.votes), problem.n_workers, problem.n_classes)
     return ebcc(votes, sizes, Priors(subtypes), iterations)[0].tolist()
+
+
+def slow_two_kinds(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    return _slow_two_kinds(problem, gold, iterations)
+
+
+def slow_two_kinds_at_20(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    return _slow_two_kinds(problem, gold, iterations, kappa=20.0)
+
+
+def _slow_two_kinds(problem: Problem, gold: Known, iterations: int, **options: Any) -> Matrix:
+    size = (problem.n_workers, problem.n_classes)
+    return two_kinds(problem.votes, *size, iterations, gold=gold, **options).posterior
 
 
 def ordered_vote(**options: Any) -> Ordered:
@@ -284,6 +299,9 @@ CASES = (
     Case("ebcc", EBCC, lambda p: {"subtypes": 3}, slow=slow_ebcc),
     Case("ebcc-one-subtype", EBCC, lambda p: {"subtypes": 1}, slow=slow_ibcc),
     Case("ebcc-gold", EBCC, lambda p: {"subtypes": 2}, gold=True, exempt=NO_ORACLE),
+    Case("two-kinds", TwoKinds, slow=slow_two_kinds),
+    Case("two-kinds-kappa", TwoKinds, lambda p: {"kappa": 20.0}, slow=slow_two_kinds_at_20),
+    Case("two-kinds-gold", TwoKinds, gold=True, slow=slow_two_kinds),
     Case("auto", Auto, exempt=HELD_OUT),
     Case("auto-gold", Auto, gold=True, exempt=HELD_OUT),
 )

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from quorate.models.ordered import Ordered as Ordered
     from quorate.models.rank_one import RankOne as RankOne
     from quorate.models.spectral import SpectralEM as SpectralEM
+    from quorate.models.two_kinds import TwoKinds as TwoKinds
 
 ABBREVIATIONS = {"ds": "dawid-skene", "fds": "fast-dawid-skene", "mv": "majority"}
 
