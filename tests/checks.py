@@ -29,6 +29,7 @@ from tests.naive.majority import Votes, leaders, right_and_wrong, vote_shares, v
 from tests.naive.max_margin import max_margin
 from tests.naive.naive_bayes import likelihood_of_features, naive_bayes
 from tests.naive.one_coin import one_coin, one_coin_matrix
+from tests.naive.one_coin_bayes import one_coin_bayes
 from tests.naive.rank_one import rank_one
 from tests.naive.spectral import spectral_start
 from tests.naive.weighted_vote import weighted_vote
@@ -47,6 +48,7 @@ from quorate import (
     Majority,
     NaiveBayes,
     OneCoin,
+    OneCoinBayes,
     RankOne,
     Result,
     fit,
@@ -68,6 +70,7 @@ ORACLES: dict[Any, Callable[..., Any]] = {
     MACE: mace,
     NaiveBayes: naive_bayes,
     OneCoin: one_coin,
+    OneCoinBayes: one_coin_bayes,
     SpectralEM: dawid_skene,
 }
 
@@ -255,12 +258,12 @@ class Case:
     @property
     def assumes_coins(self) -> bool:
         """Workers are right with one probability, whatever the truth."""
-        return self.kind in (OneCoin, MACE, GLAD, RankOne, IWMV, M3V)
+        return self.kind in (OneCoin, OneCoinBayes, MACE, GLAD, RankOne, IWMV, M3V)
 
     @property
     def variational(self) -> bool:
         """Whether the objective bounds the likelihood, and geometric means stand for parameters."""
-        return self.kind in (Hierarchical, MACE, IBCC)
+        return self.kind in (Hierarchical, IBCC, MACE, OneCoinBayes)
 
     @property
     def skips_zeros(self) -> bool:
@@ -651,6 +654,9 @@ def _weights(result: Result) -> Floats:
     if isinstance(result.model, MACE):
         table = np.exp(result.params.log_weights).reshape(-1, 1, n_classes, 2)
         return np.where(np.eye(n_classes, dtype=bool), table[..., 1], table[..., 0])
+    if isinstance(result.model, OneCoinBayes):
+        right, wrong = np.exp(result.params.log_weights).T[:, :, None, None]
+        return np.where(np.eye(n_classes, dtype=bool), right, wrong)
     assert result.confusion is not None
     return result.confusion
 

@@ -23,6 +23,7 @@ METHODS = (
     "ebcc",
     "hierarchical",
     "two-kinds",
+    "one-coin-bayes",
     "iwmv",
     "m3v",
     "rank-one",

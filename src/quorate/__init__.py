@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from quorate.models import Majority as Majority
     from quorate.models import NaiveBayes as NaiveBayes
     from quorate.models import OneCoin as OneCoin
+    from quorate.models import OneCoinBayes as OneCoinBayes
     from quorate.models import Ordered as Ordered
     from quorate.models import RankOne as RankOne
     from quorate.models import Spectral as Spectral
@@ -93,6 +94,7 @@ _NAMES = {
         "M3V",
         "NaiveBayes",
         "OneCoin",
+        "OneCoinBayes",
         "Ordered",
         "RankOne",
         "IWMV",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from quorate.models.moments import Spectral as Spectral
     from quorate.models.naive_bayes import NaiveBayes as NaiveBayes
     from quorate.models.one_coin import OneCoin as OneCoin
+    from quorate.models.one_coin_bayes import OneCoinBayes as OneCoinBayes
     from quorate.models.ordered import Ordered as Ordered
     from quorate.models.rank_one import RankOne as RankOne
     from quorate.models.spectral import SpectralEM as SpectralEM

@@ -53,6 +53,11 @@ def divergence(concentration: Floats, prior: Floats | float, axis: int = -1) -> 
     )
 
 
+def same_for_all(prior: Floats) -> RowPrior:
+    """A prior ``[label, state]`` that is every worker's."""
+    return lambda counts: prior
+
+
 class RowPosterior(NamedTuple):
     """Dirichlet posteriors of workers' rows, as tables ``[worker * n_labels + label, state]``: the
     ``pseudo_counts``, the mean logarithms ``log_rows``, and the divergence from the prior."""
@@ -108,9 +113,9 @@ def next_precision(draws: PriorDraws) -> float:
     Examples:
         >>> alike, apart = np.array([[[5.0], [5.0]]] * 9), np.array([[[9.0], [0.0]], [[0.0], [9]]])
         >>> even = np.full((2, 1), FIRST_PRECISION / 2)
-        >>> bool(next_precision(prior_draws(alike, lambda some: even)) > FIRST_PRECISION)
+        >>> bool(next_precision(prior_draws(alike, same_for_all(even))) > FIRST_PRECISION)
         True
-        >>> bool(next_precision(prior_draws(apart, lambda some: even)) < FIRST_PRECISION)
+        >>> bool(next_precision(prior_draws(apart, same_for_all(even))) < FIRST_PRECISION)
         True
     """
     return float(draws.expected.sum() + SURE_AS) / (draws.rate + SURE_AS / FIRST_PRECISION)

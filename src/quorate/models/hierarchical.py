@@ -109,15 +109,11 @@ class Hierarchical(ConfusionEM[Params, Stats]):
 
     def _learn(self, counts: Floats, crowd: Floats, kappa: float, state: EMState) -> Params:
         for _ in range(STEPS):
-            draws = dirichlet.prior_draws(counts, self._row_prior(crowd, kappa))
+            draws = dirichlet.prior_draws(counts, dirichlet.same_for_all(kappa * crowd))
             crowd = self._crowd(draws.expected)
             kappa = self.kappa or dirichlet.next_precision(draws)
-        rows = dirichlet.row_posterior(counts, self._row_prior(crowd, kappa))
+        rows = dirichlet.row_posterior(counts, dirichlet.same_for_all(kappa * crowd))
         return Params(rows.log_rows, rows.pseudo_counts, crowd, kappa, rows.divergence, state)
-
-    def _row_prior(self, crowd: Floats, kappa: float) -> dirichlet.RowPrior:
-        """kappa M, the same for every worker."""
-        return lambda counts: kappa * crowd
 
     def _counts(self, stats: Stats) -> Floats:
         """``[worker, label, truth]``, what is known from before among them."""

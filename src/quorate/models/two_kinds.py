@@ -206,7 +206,7 @@ def _row_prior(crowd: Floats, kappa: float) -> dirichlet.RowPrior:
     def prior(counts: Floats) -> Floats:
         own = counts.reshape(len(counts), *by_kind.shape).sum(axis=3)
         ratio = (own + OWN_RATIO * of_class) / of_class  # omega / M, but for a factor of the row
-        rows = of_kind * ratio[..., None]
+        rows: Floats = of_kind * ratio[..., None]
         rows *= kappa / rows.sum(axis=1, keepdims=True)
         return rows.reshape(counts.shape)
 
