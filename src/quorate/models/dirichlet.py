@@ -40,14 +40,17 @@ def mean_log(concentration: Floats, axis: int = -1) -> Floats:
     return log
 
 
-def divergence(concentration: Floats, prior: Floats | float, axis: int = -1) -> float:
-    """The Kullback-Leibler divergence of Dirichlet distributions from their prior, summed."""
+def divergence(
+    concentration: Floats, prior: Floats | float, axis: int = -1, log: Floats | None = None
+) -> float:
+    """The Kullback-Leibler divergence of Dirichlet distributions from their prior, summed; `log`
+    is their `mean_log`, where it is at hand."""
     from scipy.special import gammaln
 
     prior = np.broadcast_to(prior, concentration.shape)
     more: Floats = concentration - prior
     return float(
-        np.sum(more * mean_log(concentration, axis))
+        np.sum(more * (mean_log(concentration, axis) if log is None else log))
         + np.sum(gammaln(prior) - gammaln(concentration))
         + np.sum(gammaln(concentration.sum(axis=axis)) - gammaln(prior.sum(axis=axis)))
     )
@@ -76,7 +79,7 @@ def row_posterior(counts: Floats, row_prior: RowPrior) -> RowPosterior:
         prior = row_prior(counts[some])
         pseudo_counts[some] = counts[some] + prior
         log_rows[some] = mean_log(pseudo_counts[some], axis=1)
-        total += divergence(pseudo_counts[some], prior, axis=1)
+        total += divergence(pseudo_counts[some], prior, axis=1, log=log_rows[some])
     shape = (-1, counts.shape[2])
     return RowPosterior(log_rows.reshape(shape), pseudo_counts.reshape(shape), total)
 
