@@ -22,12 +22,14 @@ from scipy.sparse import csr_array, issparse
 from tests.naive.dawid_skene import Matrix, dawid_skene
 from tests.naive.enumerate import enumerate_truths
 from tests.naive.glad import glad, right_probability
+from tests.naive.hierarchical import hierarchical
 from tests.naive.ibcc import ibcc
 from tests.naive.mace import mace
 from tests.naive.majority import Votes, leaders, right_and_wrong, vote_shares, votes_agreeing
 from tests.naive.max_margin import max_margin
 from tests.naive.naive_bayes import likelihood_of_features, naive_bayes
 from tests.naive.one_coin import one_coin, one_coin_matrix
+from tests.naive.one_coin_bayes import one_coin_bayes
 from tests.naive.rank_one import rank_one
 from tests.naive.spectral import spectral_start
 from tests.naive.weighted_vote import weighted_vote
@@ -41,10 +43,12 @@ from quorate import (
     MACE,
     Auto,
     DawidSkene,
+    Hierarchical,
     Labels,
     Majority,
     NaiveBayes,
     OneCoin,
+    OneCoinBayes,
     RankOne,
     Result,
     fit,
@@ -61,10 +65,12 @@ from quorate.simulation import simulate
 ORACLES: dict[Any, Callable[..., Any]] = {
     DawidSkene: dawid_skene,
     GLAD: glad,
+    Hierarchical: hierarchical,
     IBCC: ibcc,
     MACE: mace,
     NaiveBayes: naive_bayes,
     OneCoin: one_coin,
+    OneCoinBayes: one_coin_bayes,
     SpectralEM: dawid_skene,
 }
 
@@ -252,12 +258,12 @@ class Case:
     @property
     def assumes_coins(self) -> bool:
         """Workers are right with one probability, whatever the truth."""
-        return self.kind in (OneCoin, MACE, GLAD, RankOne, IWMV, M3V)
+        return self.kind in (OneCoin, OneCoinBayes, MACE, GLAD, RankOne, IWMV, M3V)
 
     @property
     def variational(self) -> bool:
         """Whether the objective bounds the likelihood, and geometric means stand for parameters."""
-        return self.kind in (MACE, IBCC)
+        return self.kind in (Hierarchical, IBCC, MACE, OneCoinBayes)
 
     @property
     def skips_zeros(self) -> bool:
@@ -642,12 +648,15 @@ def _weights(result: Result) -> Floats:
     """``[worker, truth, label]``: the geometric means of a posterior, or else the confusion
     matrices."""
     n_classes = len(_log_prior(result))
-    if isinstance(result.model, IBCC):
+    if isinstance(result.model, (Hierarchical, IBCC)):
         by_label = np.exp(result.params.log_confusion).reshape(-1, n_classes, n_classes)
         return by_label.transpose(0, 2, 1)
     if isinstance(result.model, MACE):
         table = np.exp(result.params.log_weights).reshape(-1, 1, n_classes, 2)
         return np.where(np.eye(n_classes, dtype=bool), table[..., 1], table[..., 0])
+    if isinstance(result.model, OneCoinBayes):
+        right, wrong = np.exp(result.params.log_weights).T[:, :, None, None]
+        return np.where(np.eye(n_classes, dtype=bool), right, wrong)
     assert result.confusion is not None
     return result.confusion
 

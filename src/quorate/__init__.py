@@ -41,13 +41,16 @@ if TYPE_CHECKING:
     from quorate.models import DawidSkene as DawidSkene
     from quorate.models import EigenRatio as EigenRatio
     from quorate.models import GhoshSVD as GhoshSVD
+    from quorate.models import Hierarchical as Hierarchical
     from quorate.models import Majority as Majority
     from quorate.models import NaiveBayes as NaiveBayes
     from quorate.models import OneCoin as OneCoin
+    from quorate.models import OneCoinBayes as OneCoinBayes
     from quorate.models import Ordered as Ordered
     from quorate.models import RankOne as RankOne
     from quorate.models import Spectral as Spectral
     from quorate.models import SpectralEM as SpectralEM
+    from quorate.models import TwoKinds as TwoKinds
     from quorate.models import methods as methods
     from quorate.multilabel import Multilabel as Multilabel
     from quorate.online import Online as Online
@@ -83,6 +86,7 @@ _NAMES = {
         "EigenRatio",
         "GhoshSVD",
         "GLAD",
+        "Hierarchical",
         "IBCC",
         "KOS",
         "MACE",
@@ -90,11 +94,13 @@ _NAMES = {
         "M3V",
         "NaiveBayes",
         "OneCoin",
+        "OneCoinBayes",
         "Ordered",
         "RankOne",
         "IWMV",
         "Spectral",
         "SpectralEM",
+        "TwoKinds",
         "methods",
     ),
     "quorate.multilabel": ("Multilabel",),

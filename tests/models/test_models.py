@@ -27,6 +27,7 @@ from tests.naive.kos import kos, messages
 from tests.naive.majority import Votes, vote_shares
 from tests.naive.ordered import Matrix, ordered
 from tests.naive.spectral_vote import centred_svd, eigen_ratio, ghosh_svd
+from tests.naive.two_kinds import two_kinds
 
 from quorate import (
     EBCC,
@@ -40,13 +41,16 @@ from quorate import (
     DawidSkene,
     EigenRatio,
     GhoshSVD,
+    Hierarchical,
     Labels,
     Majority,
     NaiveBayes,
     OneCoin,
+    OneCoinBayes,
     Ordered,
     RankOne,
     SpectralEM,
+    TwoKinds,
     fit,
 )
 from quorate.models import METHODS, make
@@ -120,6 +124,19 @@ def _slow_ebcc(problem: Problem, subtypes: int, iterations: int) -> Matrix:
     return ebcc(votes, sizes, Priors(subtypes), iterations)[0].tolist()
 
 
+def slow_two_kinds(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    return _slow_two_kinds(problem, gold, iterations)
+
+
+def slow_two_kinds_at_20(problem: Problem, gold: Known, iterations: int) -> Matrix:
+    return _slow_two_kinds(problem, gold, iterations, kappa=20.0)
+
+
+def _slow_two_kinds(problem: Problem, gold: Known, iterations: int, **options: Any) -> Matrix:
+    size = (problem.n_workers, problem.n_classes)
+    return two_kinds(problem.votes, *size, iterations, gold=gold, **options).posterior
+
+
 def ordered_vote(**options: Any) -> Ordered:
     return Ordered(Majority(**options))
 
@@ -183,6 +200,17 @@ CASES = (
     Case("one-coin-worker-prior", OneCoin, lambda p: {"worker_prior": p.counts}),
     Case("one-coin-spectral", OneCoin, lambda p: SPECTRAL),
     Case("one-coin-init", OneCoin, lambda p: {"init": p.confusion}),
+    Case("one-coin-bayes", OneCoinBayes),
+    Case("one-coin-bayes-kappa", OneCoinBayes, lambda p: {"kappa": 3.0}),
+    Case(
+        "one-coin-bayes-estimated-prior",
+        OneCoinBayes,
+        lambda p: {"prior": "estimated", "prior_smoothing": 0.5},
+    ),
+    Case("one-coin-bayes-fixed-prior", OneCoinBayes, lambda p: {"prior": p.shares}),
+    Case("one-coin-bayes-gold", OneCoinBayes, gold=True),
+    Case("one-coin-bayes-worker-prior", OneCoinBayes, lambda p: {"worker_prior": p.counts}),
+    Case("one-coin-bayes-init", OneCoinBayes, lambda p: {"init": p.confusion}),
     Case("ghosh-svd", GhoshSVD, slow=slow_ghosh, max_classes=2),
     Case("ghosh-svd-gold", GhoshSVD, gold=True, slow=slow_ghosh, max_classes=2),
     Case("eigen-ratio", EigenRatio, slow=slow_vectors_of_ratio, max_classes=2),
@@ -263,6 +291,18 @@ CASES = (
     Case("ibcc-gold", IBCC, gold=True),
     Case("ibcc-worker-prior", IBCC, lambda p: {"worker_prior": p.counts}),
     Case("ibcc-init", IBCC, lambda p: {"init": p.confusion}),
+    Case("hierarchical", Hierarchical),
+    Case("hierarchical-kappa", Hierarchical, lambda p: {"kappa": 3.0}),
+    Case(
+        "hierarchical-pseudo-counts",
+        Hierarchical,
+        lambda p: {"smoothing": 0.5, "diagonal": 1, "prior_smoothing": 0.2},
+    ),
+    Case("hierarchical-uniform-prior", Hierarchical, lambda p: {"prior": "uniform"}),
+    Case("hierarchical-fixed-prior", Hierarchical, lambda p: {"prior": p.shares}),
+    Case("hierarchical-gold", Hierarchical, gold=True),
+    Case("hierarchical-worker-prior", Hierarchical, lambda p: {"worker_prior": p.counts}),
+    Case("hierarchical-init", Hierarchical, lambda p: {"init": p.confusion}),
     Case("glad", GLAD),
     Case("glad-priors", GLAD, lambda p: {"ability_prior": (0.5, 2), "easiness_prior": (0, 0.5)}),
     Case("glad-estimated-prior", GLAD, lambda p: {"prior": "estimated"}),
@@ -271,6 +311,9 @@ CASES = (
     Case("ebcc", EBCC, lambda p: {"subtypes": 3}, slow=slow_ebcc),
     Case("ebcc-one-subtype", EBCC, lambda p: {"subtypes": 1}, slow=slow_ibcc),
     Case("ebcc-gold", EBCC, lambda p: {"subtypes": 2}, gold=True, exempt=NO_ORACLE),
+    Case("two-kinds", TwoKinds, slow=slow_two_kinds),
+    Case("two-kinds-kappa", TwoKinds, lambda p: {"kappa": 20.0}, slow=slow_two_kinds_at_20),
+    Case("two-kinds-gold", TwoKinds, gold=True, slow=slow_two_kinds),
     Case("auto", Auto, exempt=HELD_OUT),
     Case("auto-gold", Auto, gold=True, exempt=HELD_OUT),
 )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from quorate.models.ghosh_svd import GhoshSVD as GhoshSVD
     from quorate.models.given import Given as Given
     from quorate.models.glad import GLAD as GLAD
+    from quorate.models.hierarchical import Hierarchical as Hierarchical
     from quorate.models.ibcc import IBCC as IBCC
     from quorate.models.iwmv import IWMV as IWMV
     from quorate.models.kos import KOS as KOS
@@ -36,9 +37,11 @@ if TYPE_CHECKING:
     from quorate.models.moments import Spectral as Spectral
     from quorate.models.naive_bayes import NaiveBayes as NaiveBayes
     from quorate.models.one_coin import OneCoin as OneCoin
+    from quorate.models.one_coin_bayes import OneCoinBayes as OneCoinBayes
     from quorate.models.ordered import Ordered as Ordered
     from quorate.models.rank_one import RankOne as RankOne
     from quorate.models.spectral import SpectralEM as SpectralEM
+    from quorate.models.two_kinds import TwoKinds as TwoKinds
 
 ABBREVIATIONS = {"ds": "dawid-skene", "fds": "fast-dawid-skene", "mv": "majority"}
 

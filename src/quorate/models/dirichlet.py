@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
+from quorate import buffers, kernels
 from quorate.kernels import Floats
 
 MOST_STEPS, SMALL_STEP = 100, 1e-6
 CROWD = 2.0  # pseudo-counts of the crowd's pooled matrix in each row of a worker's
+FIRST_PRECISION, SURE_AS = 8.0, 10.0  # the mode of a precision, and its worth in draws
+
+# Pseudo-counts ``[worker, label, state]`` of the prior of some workers' rows, from their counts.
+RowPrior = Callable[[Floats], Floats]
 
 
 def shrunk_to_crowd(counts: Floats) -> Floats:
@@ -32,17 +40,93 @@ def mean_log(concentration: Floats, axis: int = -1) -> Floats:
     return log
 
 
-def divergence(concentration: Floats, prior: Floats | float, axis: int = -1) -> float:
-    """The Kullback-Leibler divergence of Dirichlet distributions from their prior, summed."""
+def divergence(
+    concentration: Floats, prior: Floats | float, axis: int = -1, log: Floats | None = None
+) -> float:
+    """The Kullback-Leibler divergence of Dirichlet distributions from their prior, summed; `log`
+    is their `mean_log`, where it is at hand."""
     from scipy.special import gammaln
 
     prior = np.broadcast_to(prior, concentration.shape)
     more: Floats = concentration - prior
     return float(
-        np.sum(more * mean_log(concentration, axis))
+        np.sum(more * (mean_log(concentration, axis) if log is None else log))
         + np.sum(gammaln(prior) - gammaln(concentration))
         + np.sum(gammaln(concentration.sum(axis=axis)) - gammaln(prior.sum(axis=axis)))
     )
+
+
+def same_for_all(prior: Floats) -> RowPrior:
+    """A prior ``[label, state]`` that is every worker's."""
+    return lambda counts: prior
+
+
+class RowPosterior(NamedTuple):
+    """Dirichlet posteriors of workers' rows, as tables ``[worker * n_labels + label, state]``: the
+    ``pseudo_counts``, the mean logarithms ``log_rows``, and the divergence from the prior."""
+
+    log_rows: Floats
+    pseudo_counts: Floats
+    divergence: float
+
+
+def row_posterior(counts: Floats, row_prior: RowPrior) -> RowPosterior:
+    """The posterior of rows from counts ``[worker, label, state]``, a few workers at a time, so
+    that intermediate arrays stay in a cache."""
+    pseudo_counts, log_rows = buffers.empty(counts.shape), buffers.empty(counts.shape)
+    total = 0.0
+    for some in kernels.row_chunks(counts):
+        prior = row_prior(counts[some])
+        pseudo_counts[some] = counts[some] + prior
+        log_rows[some] = mean_log(pseudo_counts[some], axis=1)
+        total += divergence(pseudo_counts[some], prior, axis=1, log=log_rows[some])
+    shape = (-1, counts.shape[2])
+    return RowPosterior(log_rows.reshape(shape), pseudo_counts.reshape(shape), total)
+
+
+class PriorDraws(NamedTuple):
+    """Of labels that are drawn one after the other, each either from the prior's mean or as an
+    earlier one (Polya's urn): the expected number ``[label, state]`` that come from the prior's
+    mean, and how that grows with the precision."""
+
+    expected: Floats
+    rate: float
+
+
+def prior_draws(counts: Floats, row_prior: RowPrior) -> PriorDraws:
+    """The draws from the prior among counts ``[worker, label, state]``, a few workers at a time.
+
+    With them the precision and mean of a prior are estimated by the fixed-point iteration of T. P.
+    Minka, "Estimating a Dirichlet Distribution" (2000), under which the counts get ever likelier.
+    """
+    from scipy.special import digamma
+
+    expected, rate = np.zeros(counts.shape[1:]), 0.0
+    for some in kernels.row_chunks(counts):
+        prior = row_prior(counts[some])
+        expected += (prior * (digamma(counts[some] + prior) - digamma(prior))).sum(axis=0)
+        precision, n = prior.sum(axis=-2), counts[some].sum(axis=1)
+        rate += float(np.sum(digamma(n + precision) - digamma(precision)))
+    return PriorDraws(expected, rate)
+
+
+def next_precision(draws: PriorDraws) -> float:
+    """The next precision of Minka's iteration; where counts say little, near the first.
+
+    Examples:
+        >>> alike, apart = np.array([[[5.0], [5.0]]] * 9), np.array([[[9.0], [0.0]], [[0.0], [9]]])
+        >>> even = np.full((2, 1), FIRST_PRECISION / 2)
+        >>> bool(next_precision(prior_draws(alike, same_for_all(even))) > FIRST_PRECISION)
+        True
+        >>> bool(next_precision(prior_draws(apart, same_for_all(even))) < FIRST_PRECISION)
+        True
+    """
+    return float(draws.expected.sum() + SURE_AS) / (draws.rate + SURE_AS / FIRST_PRECISION)
+
+
+def log_density_of_precision(precision: float) -> float:
+    """Of the Gamma prior that keeps `next_precision` near the first, without its constant."""
+    return SURE_AS * float(np.log(precision) - precision / FIRST_PRECISION)
 
 
 def mixture_weights(likelihood: Floats, even: float) -> Floats:

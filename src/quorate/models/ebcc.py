@@ -18,27 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import kernels
-from quorate.kernels import Floats, Rows
+from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import (
-    AnyPhase,
-    Method,
-    Model,
-    Opening,
-    Phase,
-    Step,
-    Ties,
-    by_worker,
-    dense,
-    objective_settled,
-)
+from quorate.model import AnyPhase, Method, Opening, Phase, Step, by_worker, dense
 from quorate.models import dirichlet
+from quorate.models.subtypes import Stats, SubtypeModel
 from quorate.options import option
 
 LEAST_PSEUDO_COUNT = 1e-6
@@ -67,18 +57,8 @@ class Params(NamedTuple):
         return shares
 
 
-@by_worker("rows")
-class Stats(NamedTuple):
-    """Expected counts of labels by state, ``rows[worker * n_classes + label, state]``, and of
-    tasks, ``states[state]``; and the tasks' log evidence."""
-
-    rows: Floats | Rows
-    states: Floats
-    log_evidence: float = 0.0
-
-
 @dataclass(frozen=True, eq=False)
-class EBCC(Model[Params, Floats, Stats]):
+class EBCC(SubtypeModel[Params, Stats]):
     """Dirichlet posteriors over the workers' rows for each class and subtype; the objective is the
     evidence lower bound.
 
@@ -89,8 +69,6 @@ class EBCC(Model[Params, Floats, Stats]):
         >>> quorate.fit(quorate.EBCC(subtypes=2), labels).answers
         array([0, 1], dtype=int32)
     """
-
-    takes_weights: ClassVar[bool] = True
 
     subtypes: int = option(10, "Subtypes of each class; 1 gives IBCC.", at_least=1)
     right: float = option(
@@ -110,9 +88,6 @@ class EBCC(Model[Params, Floats, Stats]):
         at_least=LEAST_PSEUDO_COUNT,
     )
     restarts: int = option(0, "Random starts that are tried beside the vote's.", at_least=0)
-    tol: float = option(1e-6, "Stop when the objective changes by less, relatively.", at_least=0)
-    max_iter: int = option(200, "Maximum number of iterations.", at_least=1)
-    ties: Ties = option("random", "How ties are broken: first, random by seed, or shared.")
     seed: int = option(0, "Seed for random starts and for ties.", at_least=0)
 
     @property
@@ -128,9 +103,7 @@ class EBCC(Model[Params, Floats, Stats]):
     def begin(self, block: Labels) -> Floats:
         """rho from the vote: most of it in the subtype that the task's disagreement names."""
         shares = block.vote_shares()
-        subtype = np.full((block.n_tasks, 1, self.subtypes), (1 - OWN_SUBTYPE) / self.subtypes)
-        subtype[np.arange(block.n_tasks), 0, self._disagreement(shares)] += OWN_SUBTYPE
-        return self._states(shares, subtype)
+        return self.with_subtypes(shares, self.mostly(self._disagreement(shares), OWN_SUBTYPE))
 
     def random_states(self, block: Labels, number: int) -> Floats:
         """rho from the vote, with subtypes drawn from a flat Dirichlet distribution, as in the
@@ -138,10 +111,7 @@ class EBCC(Model[Params, Floats, Stats]):
         states, seed = block.n_classes * self.subtypes, self.seed + number
         draws = kernels.hashed_uniform(block.task_keys(), states, seed)
         subtype = -np.log1p(-draws).reshape(block.n_tasks, block.n_classes, self.subtypes)
-        return self._states(block.vote_shares(), subtype / subtype.sum(axis=2, keepdims=True))
-
-    def _states(self, shares: Floats, subtype: Floats) -> Floats:
-        return (shares[:, :, None] * subtype).reshape(len(shares), -1)
+        return self.with_subtypes(block.vote_shares(), subtype / subtype.sum(axis=2, keepdims=True))
 
     def _disagreement(self, shares: Floats) -> NDArray[np.intp]:
         """Even steps from the tasks on which all agree to those on which nobody does."""
@@ -151,32 +121,11 @@ class EBCC(Model[Params, Floats, Stats]):
         subtype: NDArray[np.intp] = np.minimum(step.astype(np.intp), self.subtypes - 1)
         return subtype
 
-    # Variational E-step: rho_i(k, m) of section 4.
-
-    def sweep(self, block: Labels, params: Params, local: Floats) -> tuple[Floats, Stats]:
-        log_joint = block.pairs.gather(params.log_rows)
-        log_joint += params.log_states
-        states, log_evidence = kernels.normalise(self._clamped(log_joint, block))
-        return states, self.count(block, states, float(log_evidence.sum(where=block.has_evidence)))
-
-    def _clamped(self, log_joint: Floats, block: Labels) -> Floats:
-        """All states but those of the known class ruled out, where it is known."""
-        if block.gold is None:
-            return log_joint
-        known = np.flatnonzero(block.gold >= 0)
-        others = np.arange(log_joint.shape[1]) // self.subtypes != block.gold[known, None]
-        log_joint[known] += np.where(others, kernels.LOG_ZERO, 0.0)
-        return log_joint
-
-    def count(self, block: Labels, states: Floats, log_evidence: float = 0.0) -> Stats:
-        """The expected counts under rho."""
-        return Stats(block.pairs.scatter(states), block.class_sums(states), log_evidence)
-
     # Variational M-step: the Dirichlet posteriors, mu, eta and nu of section 4.
 
     def estimate(self, stats: Stats, params: Params | None = None) -> Params:
         rows_prior = self._rows_prior(len(stats.states) // self.subtypes)
-        rows = self._by_worker(dense(stats.rows)) + rows_prior  # mu_jkml
+        rows = self.by_worker(dense(stats.rows)) + rows_prior  # mu_jkml
         states = stats.states.reshape(-1, self.subtypes)
         subtypes = states + self.subtype_prior / self.subtypes  # eta_km
         classes = states.sum(axis=1) + self.class_prior  # nu_k
@@ -197,48 +146,15 @@ class EBCC(Model[Params, Floats, Stats]):
         prior = np.where(np.eye(n_classes, dtype=bool), self.right, self.wrong)
         return np.repeat(prior, self.subtypes, axis=1)[None]
 
-    def _by_worker(self, table: Floats) -> Floats:
-        """``[worker, label, state]``."""
-        return table.reshape(-1, table.shape[1] // self.subtypes, table.shape[1])
-
-    def progress(self, stats: Stats, params: Params) -> Step:
-        return Step(stats.log_evidence - params.divergence, None)  # the evidence lower bound
-
-    def converged(self, steps: Sequence[Step]) -> bool:
-        return objective_settled(steps, self.tol)
-
-    # What follows from the posterior.
-
-    def posterior(self, block: Labels, params: Params, local: Floats) -> Floats:
-        """Of the class: the sum over its subtypes."""
-        by_class: Floats = local.reshape(len(local), -1, self.subtypes).sum(axis=2)
-        return by_class
-
     def newcomer(self, stats: Stats, params: Params) -> Params:
         n_classes = len(params.class_counts)
-        counts = self._by_worker(dense(stats.rows)).sum(axis=0)
+        counts = self.by_worker(dense(stats.rows)).sum(axis=0)
         average = counts + self._rows_prior(n_classes)[0]
         log_average = dirichlet.mean_log(average, axis=0)
         return params._replace(
             log_rows=np.concatenate([params.log_rows, log_average]),
             row_counts=np.concatenate([params.row_counts, average]),
         )
-
-    def confusion(self, params: Params) -> Floats:
-        """The posterior mean, over the subtypes by their shares."""
-        rows = self._by_worker(params.row_counts)
-        mean = rows / rows.sum(axis=1, keepdims=True)
-        shares = params.subtype_counts / params.subtype_counts.sum(axis=1, keepdims=True)
-        return self._by_class(mean * shares.ravel())
-
-    def history(self, stats: Stats, params: Params) -> Floats:
-        return self._by_class(self._by_worker(dense(stats.rows)))
-
-    def _by_class(self, rows: Floats) -> Floats:
-        """``[worker, truth, label]``: the sum over subtypes of ``[worker, label, state]``."""
-        n_workers, n_classes, _ = rows.shape
-        by_class: Floats = rows.reshape(n_workers, n_classes, -1, self.subtypes).sum(axis=3)
-        return by_class.transpose(0, 2, 1)
 
 
 class Trials(NamedTuple):

@@ -253,6 +253,18 @@ class EM(Model[P, Floats, S]):
     def posterior(self, block: Labels, params: P, local: Floats) -> Floats:
         return local
 
+    # How a vote is predicted: by the states that a task can be in, which here are the classes.
+
+    def states(self, block: Labels, params: P, local: Floats) -> Floats:
+        """The belief ``[task, state]`` by which votes are predicted."""
+        return self.posterior(block, params, local)
+
+    def chances(self, params: P) -> Floats:
+        """The probability ``[worker * n_classes + label, state]`` that a worker gives a label."""
+        confusion = self.confusion(params)
+        assert confusion is not None
+        return confusion.transpose(0, 2, 1).reshape(-1, confusion.shape[1])
+
     def notes(self, params: P) -> tuple[str, ...]:
         return (params.state.note,) if params.state.note else ()
 

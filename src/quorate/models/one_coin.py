@@ -88,7 +88,7 @@ class OneCoin(EM[Params, Stats]):
     def m_step(self, stats: Stats, state: EMState) -> Params:
         counts = dense(stats.counts) + self.smoothing
         if self.worker_prior is not None:
-            counts += _right_and_wrong(self.worker_prior)
+            counts += right_and_wrong(self.worker_prior)
         return Params(self.learn(counts), state)
 
     def learn(self, counts: Floats) -> Floats:
@@ -108,7 +108,7 @@ class OneCoin(EM[Params, Stats]):
         p = params.accuracy
         pseudo = np.full((len(p), 2), self.smoothing)
         if self.worker_prior is not None:
-            pseudo += _right_and_wrong(self.worker_prior)
+            pseudo += right_and_wrong(self.worker_prior)
         right, wrong = pseudo.T
         a, b = self.beta or (1.0, 1.0)
         return (
@@ -126,12 +126,7 @@ class OneCoin(EM[Params, Stats]):
         return one_coin_confusion(params.accuracy, len(params.state.log_prior))
 
     def history(self, stats: Stats, params: Params) -> Floats:
-        """Right and wrong labels, spread over the classes by their shares."""
-        n_classes = len(params.state.log_prior)
-        right, wrong = dense(stats.counts).T[:, :, None, None] * params.prior[:, None]
-        elsewhere = wrong / max(n_classes - 1, 1)
-        counts: Floats = np.where(np.eye(n_classes, dtype=bool), right, elsewhere)
-        return counts
+        return over_classes(dense(stats.counts), params.prior)
 
 
 def one_coin_confusion(accuracy: Floats, n_classes: int) -> Floats:
@@ -141,24 +136,34 @@ def one_coin_confusion(accuracy: Floats, n_classes: int) -> Floats:
     return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 
+def over_classes(counts: Floats, shares: Floats) -> Floats:
+    """Counts ``[worker, truth, label]`` from those of right and wrong labels, which are spread over
+    the classes by their shares."""
+    n_classes = len(shares)
+    right, wrong = counts.T[:, :, None, None] * shares[:, None]
+    elsewhere = wrong / max(n_classes - 1, 1)
+    spread: Floats = np.where(np.eye(n_classes, dtype=bool), right, elsewhere)
+    return spread
+
+
 def _log_evidence(block: Labels, accuracy: Floats, skip_zeros: bool) -> Floats:
     """``log p(labels | truth)`` for each task and class; factors of zero are counted apart, so as
     not to swamp the rest."""
     right, wrong = accuracy, (1 - accuracy) / max(block.n_classes - 1, 1)
-    evidence = _named_or_not(block, kernels.log_or(right, 0.0), kernels.log_or(wrong, 0.0))
+    evidence = named_or_not(block, kernels.log_or(right, 0.0), kernels.log_or(wrong, 0.0))
     impossible = (right == 0) | (wrong == 0)
     if impossible.any() and not skip_zeros:
-        zeros = _named_or_not(block, 1.0 * (right == 0), 1.0 * (wrong == 0))
+        zeros = named_or_not(block, 1.0 * (right == 0), 1.0 * (wrong == 0))
         evidence += kernels.LOG_ZERO * zeros
     return evidence
 
 
-def _named_or_not(block: Labels, right: Floats, wrong: Floats) -> Floats:
+def named_or_not(block: Labels, right: Floats, wrong: Floats) -> Floats:
     """Per task and class, ``right[worker]`` of those who named the class, ``wrong`` of the rest."""
     return block.weighted_votes(right - wrong) + block.task_sums(wrong)[:, None]
 
 
-def _right_and_wrong(counts: Floats) -> Floats:
+def right_and_wrong(counts: Floats) -> Floats:
     """``[worker, (right, wrong)]`` from counts ``[worker, truth, label]``."""
     right = np.trace(counts, axis1=1, axis2=2)
     return np.stack([right, counts.sum(axis=(1, 2)) - right], axis=1)

@@ -1,0 +1,237 @@
+"""Bayesian one-coin: each worker is right with one probability, drawn around the crowd's.
+
+The accuracy of a worker has a Beta(kappa m, kappa (1 - m)) prior: m is the crowd's accuracy, and
+kappa the number of labels that it counts as. A wrong label is any of the others, evenly, and so are
+the classes. With one accuracy each, as little as possible is learned of workers, and nothing of the
+classes: it is for few labels, and for tasks whose classes have nothing in common, such as the
+options of a quiz.
+
+The posterior of an accuracy is approximated by variational Bayes: with r right and w wrong labels
+expected it is Beta(kappa m + r, kappa (1 - m) + w), and the E-step uses its mean logarithms,
+digammas. m and kappa are learned (empirical Bayes) as the crowd's matrix and kappa of hierarchical
+Dawid-Skene, by the fixed-point iteration of T. P. Minka, "Estimating a Dirichlet Distribution"
+(2000).
+
+A right label never weighs less than a wrong one. Of a worker who seems worse than chance, the
+posterior is the one with the highest bound of the likelihood among those by which a label weighs
+nothing: Beta(kappa m + r + x, kappa (1 - m) + w - x) for some x. So nobody's label counts against
+the class that it names, as it may where accuracies are free. The bound never falls: steps of m and
+kappa that would lower it, as they can where somebody is at chance, are not taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quorate.kernels import Floats
+from quorate.labels import Labels
+from quorate.model import Method, Step, by_worker, dense
+from quorate.models import dirichlet
+from quorate.models.em import EM, INIT, EMState, Evidence, Stats
+from quorate.models.one_coin import (
+    named_or_not,
+    one_coin_confusion,
+    over_classes,
+    right_and_wrong,
+)
+from quorate.options import option
+
+STEPS = 3  # of the fixed-point iteration in each M-step
+PSEUDO_DRAWS = np.array([4.0, 2.0])  # right and wrong labels of the crowd before any vote
+LEAST_PSEUDO_COUNT = 1e-6
+SURE_AS = 100.0  # the number of labels that an `init` counts as
+HALVINGS = 60
+
+
+@by_worker("log_weights", "pseudo_counts")
+class Params(NamedTuple):
+    """Columns for right and wrong labels: ``pseudo_counts[worker, 2]`` of the posterior of an
+    accuracy, and ``log_weights[worker, 2]``, the mean logarithms of the probability of a label; the
+    ``crowd``'s accuracy and its complement, and ``kappa``, which make the prior; and how far the
+    posterior diverges from it."""
+
+    log_weights: Floats
+    pseudo_counts: Floats
+    crowd: Floats
+    kappa: float
+    divergence: float
+    state: EMState
+
+    @property
+    def prior(self) -> Floats:
+        return self.state.prior
+
+
+@dataclass(frozen=True, eq=False)
+class OneCoinBayes(EM[Params, Stats]):
+    """Accuracies drawn around the crowd's, none worse than chance; variational and empirical Bayes.
+
+    `worker_prior` counts as labels of its worker.
+
+    Examples:
+        >>> import quorate
+        >>> task, worker, label = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]
+        >>> labels = quorate.Labels.from_codes(task, worker, label)
+        >>> result = quorate.fit(quorate.OneCoinBayes(kappa=8), labels)
+        >>> result.model.accuracy(result.params).round(2)
+        array([0.76, 0.76, 0.69])
+    """
+
+    kappa: float | None = option(
+        None,
+        "The number of labels that the crowd's accuracy counts as in a worker's; by default it is"
+        " found.",
+        at_least=LEAST_PSEUDO_COUNT,
+    )
+    prior: Any = option(
+        "uniform",
+        "Class shares: uniform, estimated, or given, as one share for each class or such as"
+        " yes=0.7,no=0.3.",
+    )
+    prior_smoothing: float | None = option(
+        None,
+        "Pseudo-count of every class for the class prior; by default none.",
+        at_least=0,
+        only_with={"prior": "estimated"},
+    )
+    init: Any = option("vote", INIT)
+
+    def accuracy(self, params: Params) -> Floats:
+        """The share of a worker's labels that are right, as the posterior expects it."""
+        right, wrong = params.pseudo_counts.T
+        share: Floats = right / (right + wrong)
+        return share
+
+    # E-step.
+
+    def log_joint(self, block: Labels, params: Params) -> Floats:
+        log_joint = named_or_not(block, *params.log_weights.T)
+        log_joint += params.state.log_prior
+        return log_joint
+
+    def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
+        """The expected number of right and of wrong labels of each worker."""
+        return Stats(block.weighted_agreement(posterior), evidence)
+
+    # M-step: the crowd's accuracy, kappa, and with them the posterior of each worker's.
+
+    def m_step(self, stats: Stats, state: EMState) -> Params:
+        """At first the crowd's accuracy is the share of all labels that are right."""
+        counts = self._counts(stats)
+        crowd = _shares(counts.sum(axis=0) + PSEUDO_DRAWS)
+        return self._learn(counts, crowd, self.kappa or dirichlet.FIRST_PRECISION, state)
+
+    def estimate(self, stats: Stats, params: Params) -> Params:
+        state = self.next_state(stats.evidence.classes, params.state)
+        return self._learn(self._counts(stats), params.crowd, params.kappa, state)
+
+    def _learn(self, counts: Floats, crowd: Floats, kappa: float, state: EMState) -> Params:
+        before = self._posterior(counts, crowd, kappa, state)
+        for _ in range(STEPS):
+            prior = dirichlet.same_for_all(kappa * crowd[:, None])
+            draws = dirichlet.prior_draws(counts[:, :, None], prior)
+            crowd = _shares(draws.expected[:, 0] + PSEUDO_DRAWS)
+            kappa = self.kappa or dirichlet.next_precision(draws)
+        after = self._posterior(counts, crowd, kappa, state)
+        return max(before, after, key=lambda params: self._bound(counts, params))
+
+    def _posterior(self, counts: Floats, crowd: Floats, kappa: float, state: EMState) -> Params:
+        others = max(len(state.log_prior) - 1, 1)
+        pseudo_counts = no_worse_than_chance(counts + kappa * crowd, others)
+        log_weights = dirichlet.mean_log(pseudo_counts)
+        log_weights[:, 1] -= np.log(others)
+        log_weights[:, 0] = np.maximum(log_weights[:, 0], log_weights[:, 1])  # despite rounding
+        divergence = dirichlet.divergence(pseudo_counts, kappa * crowd)
+        return Params(log_weights, pseudo_counts, crowd, kappa, divergence, state)
+
+    def _counts(self, stats: Stats) -> Floats:
+        """``[worker, (right, wrong)]``, what is known from before among them."""
+        counts: Floats = dense(stats.counts)
+        return counts if self.worker_prior is None else counts + right_and_wrong(self.worker_prior)
+
+    # The bound.
+
+    def _bound(self, counts: Floats, params: Params) -> float:
+        """What the bound owes to the workers, given the counts."""
+        fit = float(np.sum(counts * params.log_weights)) - params.divergence
+        return fit + self._log_density_of_crowd(params)
+
+    def _log_density_of_crowd(self, params: Params) -> float:
+        density = float(PSEUDO_DRAWS @ np.log(params.crowd))
+        if self.kappa is None:
+            density += dirichlet.log_density_of_precision(params.kappa)
+        return density
+
+    def log_density(self, params: Params) -> float:
+        known = 0.0
+        if self.worker_prior is not None:
+            known = float(np.sum(right_and_wrong(self.worker_prior) * params.log_weights))
+        return known + self._log_density_of_crowd(params) - params.divergence
+
+    def progress(self, stats: Stats, params: Params) -> Step:
+        """The bound of the likelihood, which itself is out of reach."""
+        return super().progress(stats, params)._replace(log_likelihood=None)
+
+    # How confusion matrices relate.
+
+    def from_confusion(self, confusion: Floats) -> Params:
+        n_classes = confusion.shape[1]
+        right = np.trace(confusion, axis1=1, axis2=2) / n_classes
+        counts = SURE_AS * np.stack([right, 1 - right], axis=1)
+        evidence = Evidence(np.zeros(n_classes))
+        return self.m_step(Stats(counts, evidence), self.even_state(n_classes))
+
+    def newcomer(self, stats: Stats, params: Params) -> Params:
+        """One of whom nothing is known: the crowd's accuracy, as sure as kappa is."""
+        new = self._posterior(np.zeros((1, 2)), params.crowd, params.kappa, params.state)
+        return params._replace(
+            log_weights=np.concatenate([params.log_weights, new.log_weights]),
+            pseudo_counts=np.concatenate([params.pseudo_counts, new.pseudo_counts]),
+        )
+
+    def confusion(self, params: Params) -> Floats:
+        """The posterior mean."""
+        return one_coin_confusion(self.accuracy(params), len(params.state.log_prior))
+
+    def history(self, stats: Stats, params: Params) -> Floats:
+        return over_classes(dense(stats.counts), params.prior)
+
+
+def no_worse_than_chance(pseudo_counts: Floats, others: int) -> Floats:
+    """Beta posteriors ``[worker, (right, wrong)]`` by which a right label weighs no less than any
+    of so many others: counts of wrong labels move to the right where it would, by bisection."""
+    moved = np.zeros(len(pseudo_counts))
+    low = np.flatnonzero(_weight(pseudo_counts, others) < 0)
+    if not len(low):
+        return pseudo_counts
+    least, most = np.zeros(len(low)), pseudo_counts[low, 1]
+    for _ in range(HALVINGS):
+        middle = (least + most) / 2
+        below = _weight(pseudo_counts[low] + middle[:, None] * [1, -1], others) < 0
+        least, most = np.where(below, middle, least), np.where(below, most, middle)
+    moved[low] = least
+    return pseudo_counts + moved[:, None] * [1, -1]
+
+
+def _weight(pseudo_counts: Floats, others: int) -> Floats:
+    """By how much more a right label weighs than a wrong one."""
+    right, wrong = dirichlet.mean_log(pseudo_counts).T
+    weight: Floats = right - wrong + np.log(others)
+    return weight
+
+
+def _shares(draws: Floats) -> Floats:
+    shares: Floats = draws / draws.sum()
+    return shares
+
+
+METHODS = (
+    Method(
+        "one-coin-bayes",
+        OneCoinBayes,
+        "One accuracy for each worker, drawn around the crowd's and never worse than chance.",
+    ),
+)
