@@ -90,10 +90,6 @@ class EBCC(SubtypeModel[Params, Stats]):
     restarts: int = option(0, "Random starts that are tried beside the vote's.", at_least=0)
     seed: int = option(0, "Seed for random starts and for ties.", at_least=0)
 
-    @property
-    def n_matrices(self) -> int:
-        return self.subtypes
-
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
         if not self.restarts:
             return (Opening(self.count, self.estimate), self)

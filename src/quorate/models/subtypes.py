@@ -70,6 +70,10 @@ class SubtypeModel(Model[P, Floats, S]):
         """Subtypes of each class."""
         return 2
 
+    @property
+    def n_matrices(self) -> int:
+        return self.subtypes
+
     def with_subtypes(self, classes: Floats, subtype: Floats) -> Floats:
         """``[task, state]`` from shares of classes and, in each, of subtypes."""
         return (classes[:, :, None] * subtype).reshape(len(classes), -1)
