@@ -202,7 +202,7 @@ def commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command
 
 def section(name: str, command: click.Command) -> str:
     """A command: its help, and a table of what it takes."""
-    context = click.Context(command, info_name=name)
+    context = click.Context(command, info_name=name, **main.context_settings)
     text = inspect.cleandoc(command.help or "").replace("\b\n", "").split("\f")[0].strip()
     usage = " ".join([name, *command.collect_usage_pieces(context)])
     rows = [row(parameter, context) for parameter in command.params if not hidden(parameter)]

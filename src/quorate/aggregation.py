@@ -28,8 +28,8 @@ from quorate.votes import (
     KnownAnswers,
     Reading,
     Votes,
+    gold_for,
     in_class_order,
-    read_answers,
     read_features,
     read_votes,
     shown,
@@ -151,7 +151,7 @@ def aggregate(
         if several:
             sets = None if gold is None else read_answer_sets(gold, reading, separator)
             return _each_option(read, sets, plan, separator)
-        return _fitted(read, None if gold is None else read_answers(gold, reading), plan)
+        return _fitted(read, None if gold is None else gold_for(votes, gold, reading), plan)
 
 
 def fit(
@@ -214,8 +214,17 @@ def _fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
     if plan.ordered is not False:
         model = Ordered(model)
     found = run(model, votes.blocks, plan.request)
+    if found.gold_tally is not None:
+        per_worker |= _on_gold(found.gold_tally)
     least = plan.request.min_confidence
     return replace(result_of(found, votes), per_worker=per_worker, min_confidence=least)
+
+
+def _on_gold(tally: Floats) -> dict[str, Sequence[Any]]:
+    """Columns of each worker's labels on tasks with gold answers, and the share that is right."""
+    labels = tally.sum(axis=1)
+    right = [float(r / n) if n else None for r, n in zip(tally[:, 0], labels, strict=True)]
+    return {"gold_labels": labels.astype(int).tolist(), "gold_accuracy": right}
 
 
 def result_of(found: Fit, votes: Votes) -> Result:

@@ -48,7 +48,7 @@ from quorate.votes import (
     Reading,
     Votes,
     find,
-    read_answers,
+    gold_for,
     read_votes,
 )
 from quorate.votes.store import Progress
@@ -210,7 +210,7 @@ def compare(
         raise UsageError(f"held_out is a share of the votes from 0 to below 1, not {held_out}.")
     candidates = _candidates(list(METHODS) if methods is None else methods)
     read = read_votes(votes, **reading)
-    answers = None if gold is None else read_answers(gold, reading)
+    answers = None if gold is None else gold_for(votes, gold, reading)
     judge, notes = _judge(read, answers, held_out, seed)
     outcomes = _run(candidates, judge, threads, progress)
     given = [outcome.answers for outcome in outcomes if outcome.answers is not None]

@@ -53,7 +53,8 @@ class LoopState(NamedTuple):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
     """A fitted model, in codes: ``tally[worker]`` is the expected number of right and wrong labels
-    of each worker, `overview` sums up the answers."""
+    of each worker, ``gold_tally[worker]`` the known one on tasks with gold answers, `overview` sums
+    up the answers."""
 
     model: AnyModel
     params: Any
@@ -64,6 +65,7 @@ class Fit:
     tally: Floats
     overview: Overview
     tasks: Answers
+    gold_tally: Floats | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -161,6 +163,7 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
         converged=state.converged,
         seconds=time.perf_counter() - began,
         tally=np.asarray(tally.workers),
+        gold_tally=None if shape.gold is None else np.asarray(tally.on_gold),
         overview=tally.overview,
         tasks=tasks,
         notes=(*notes, *model.notes(state.params)),
@@ -309,11 +312,13 @@ def climb(
             keep(LoopState(params, place, round, steps=tuple(steps)))
 
 
-@by_worker("workers")
+@by_worker("workers", "on_gold")
 class Tally(NamedTuple):
-    """Expected number of right and of wrong labels of each worker, and the overview of answers."""
+    """Number of right and of wrong labels of each worker, expected of all and known of those on
+    tasks with gold answers, if there are any; and the overview of answers."""
 
     workers: Floats | Rows
+    on_gold: Floats | Rows | int
     overview: Overview
 
 
@@ -333,7 +338,8 @@ class Conclude:
         self.keep(block, Part(posterior, codes, model.per_task(block, params, state)))
         overview = Overview.of(posterior, codes, self.min_confidence)
         learned = model.learned(block, params, state, posterior)
-        return state, Tally(block.agreement(learned), overview)
+        on_gold = 0 if block.gold is None else block.agreement_with_gold()
+        return state, Tally(block.agreement(learned), on_gold, overview)
 
 
 def conclude(

@@ -341,6 +341,14 @@ class Labels:
         correct = kernels.probability_correct(self.indptr, self.label, posterior)
         return self.crowd.scatter(np.stack([correct, 1 - correct], axis=1))
 
+    def agreement_with_gold(self) -> Floats | Rows:
+        """Number of right and of wrong labels of each worker on tasks with a gold answer."""
+        assert self.gold is not None
+        truth = np.repeat(self.gold, self.n_said)
+        right = self.label == truth
+        counted = np.stack([right, ~right], axis=1) & (truth >= 0)[:, None]
+        return self.crowd.scatter(counted.astype(np.float64))
+
     def weighted_agreement(self, posterior: Floats) -> Floats | Rows:
         """Expected weight of right and of wrong labels of each worker."""
         correct = kernels.probability_correct(self.indptr, self.label, posterior)

@@ -15,6 +15,7 @@ from quorate.votes import named
 if TYPE_CHECKING:
     from quorate.result import Result
 
+ON_GOLD = ("gold_labels", "gold_accuracy")
 SHOWN_WORKERS = 5
 ENOUGH_LABELS = 10  # of a worker, to be ranked
 SHOWN_CLASSES = 12
@@ -82,8 +83,14 @@ def _workers(result: Result) -> dict[str, Any]:
 
 def _rows(result: Result, which: Any, labels: Floats, right: Floats) -> list[dict[str, Any]]:
     names = result.codebook.workers
+    on_gold = {name: result.per_worker[name] for name in ON_GOLD if name in result.per_worker}
     return [
-        {"worker": _name(names[i]), "labels": round(labels[i]), "agreement": float(right[i])}
+        {
+            "worker": _name(names[i]),
+            "labels": round(labels[i]),
+            "agreement": float(right[i]),
+            **{name: values[i] for name, values in on_gold.items()},
+        }
         for i in which.tolist()
     ]
 

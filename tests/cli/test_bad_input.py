@@ -480,7 +480,7 @@ def test_an_option_that_the_method_does_not_have() -> None:
     Path("v.csv").write_bytes(CSV)
     sentence = (
         "majority has no option 'smoothing': its options are ties, seed; dawid-skene,"
-        " fast-dawid-skene, hybrid, ibcc, naive-bayes, one-coin, spectral have it."
+        " fast-dawid-skene, hybrid, hierarchical, ibcc, naive-bayes, one-coin, spectral have it."
     )
     refuse(2, sentence, "v.csv", "-m", "majority", "--smoothing", "1", "-o", "out/labels.csv")
 
@@ -546,8 +546,8 @@ def test_an_option_out_of_range(option: str, value: str, sentence: str) -> None:
     [
         (b"", "gold.csv is empty."),
         (
-            b"task,truth\n1,yes\n",
-            "gold.csv has no column 'label': its columns are task, truth; "
+            b"task,truth,by\n1,yes,ann\n",
+            "gold.csv has no column 'label': its columns are task, truth, by; "
             + NO_COLUMN.format("label"),
         ),
         (b"task,label\n1,yes\n1,no\n", "gold.csv gives task '1' more than one answer."),

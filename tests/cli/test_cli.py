@@ -384,10 +384,22 @@ def test_a_wrong_call_is_one_sentence_and_exits_with_two(args: str, sentence: st
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", ["--gold", "--features", "--worker-kinds"])
-def test_a_file_that_is_not_there_is_said_to_be_not_there(option: str) -> None:
-    result = run("aggregate", "votes.csv", option, "nofile")
-    assert (result.exit_code, result.stderr) == (1, "quorate: There is no file nofile.\n")
+@pytest.mark.parametrize(
+    ("option", "name"), [("--gold", "no.csv"), ("--features", "no"), ("--worker-kinds", "no")]
+)
+def test_a_file_that_is_not_there_is_said_to_be_not_there(option: str, name: str) -> None:
+    result = run("aggregate", "votes.csv", option, name)
+    assert (result.exit_code, result.stderr) == (1, f"quorate: There is no file {name}.\n")
+
+
+def test_known_answers_in_a_column_of_the_votes_and_workers_on_them() -> None:
+    votes = pl.read_csv("votes.csv")
+    votes.with_columns(truth=pl.col("label")).unique("task").write_csv("beside.csv")
+    result = succeed("aggregate", "beside.csv", "--gold", "truth")
+    assert "right on gold" in result.stdout and "1.000 of " in result.stdout
+    refused = run("aggregate", "votes.csv", "--gold", "truth")
+    sentence = "There is no file truth, and no such column among those of the votes: task, worker,"
+    assert refused.exit_code == 1 and refused.stderr.startswith(f"quorate: {sentence}")
 
 
 @pytest.mark.parametrize("command", ["aggregate", "explain", "compare", "assign"])

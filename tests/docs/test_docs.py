@@ -215,9 +215,10 @@ def test_every_command_and_option_says_what_it_does() -> None:
     for name, command in generator().commands(main, "quorate"):
         assert command.help, name
         for parameter in command.params:
-            assert generator().row(
-                parameter, command.make_context(name, [], resilient_parsing=True)
-            )[2]
+            context = command.make_context(
+                name, [], resilient_parsing=True, **main.context_settings
+            )
+            assert generator().row(parameter, context)[2]
 
 
 # The walk of the page on contributing.

@@ -217,7 +217,20 @@ READING = together(
         help="Cell that counts as missing; may be repeated.",
     ),
 )
-GOLD = input_option("--gold", help="Known answers: a table of task and label.")
+
+
+def gold_option(help: str) -> Decorator[Any]:
+    """The option of known answers: whether they are a file or a column, the votes tell."""
+    return click.option(
+        "--gold",
+        metavar="FILE|COLUMN",
+        type=click.Path(),
+        callback=perhaps_input_file,
+        help=help,
+    )
+
+
+GOLD = gold_option("Known answers: a table of task and label, or a column of the votes.")
 WORKER_KINDS = input_option(
     "--worker-kinds",
     help="What workers are, human or model for instance: a table of worker and kind.",

@@ -39,7 +39,7 @@ from quorate.votes import (
     Reading,
     ReadReport,
     Votes,
-    read_answers,
+    gold_for,
     read_votes,
     with_gold,
 )
@@ -160,7 +160,7 @@ def diagnose(
     require_number("seed", seed, at_least=0)
     read = read_votes(votes, **reading)
     if gold is not None:
-        read = with_gold(read, read_answers(gold, reading))
+        read = with_gold(read, gold_for(votes, gold, reading))
     kinds = None
     if worker_kinds is not None:
         kinds, notes = kinds_of(worker_kinds, read.codebook.workers)

@@ -62,12 +62,20 @@ def _workers(found: Mapping[str, Any], n_workers: int, width: int) -> Renderable
             "worker": named(worker["worker"]),
             "labels": f"{worker['labels']:,}",
             "agreement": f"{worker['agreement']:.3f}",
+            "right on gold": _on_gold(worker),
         }
         for worker in [*best, *worst]
     ]
     styles = ["green"] * len(best) + ["red"] * len(worst)
     columns = [Column("worker", "words"), Column("labels"), Column("agreement")]
+    if any("gold_labels" in worker for worker in best):
+        columns.append(Column("right on gold"))
     return table(columns, rows, width, title=_who(found, n_workers), styles=styles)
+
+
+def _on_gold(worker: Mapping[str, Any]) -> str:
+    labels = worker.get("gold_labels", 0)
+    return f"{worker['gold_accuracy']:.3f} of {labels:,}" if labels else ""
 
 
 def _who(found: Mapping[str, Any], n_workers: int) -> str:

@@ -3,7 +3,14 @@
 from quorate.votes.blocks import Blocks, MemoryBlocks
 from quorate.votes.faults import listed, named, shown
 from quorate.votes.features import Features, read_features, with_features
-from quorate.votes.gold import KnownAnswers, in_class_order, read_answers, with_gold, worker_kinds
+from quorate.votes.gold import (
+    KnownAnswers,
+    gold_for,
+    in_class_order,
+    read_answers,
+    with_gold,
+    worker_kinds,
+)
 from quorate.votes.naming import find, match, retyped
 from quorate.votes.reading import (
     Reading,
@@ -32,6 +39,7 @@ __all__ = [
     "columns_of",
     "complete_rows",
     "find",
+    "gold_for",
     "in_class_order",
     "listed",
     "match",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from quorate.errors import DataError, UsageError
 from quorate.votes.faults import listed, shown
 from quorate.votes.naming import find, match, retyped
 from quorate.votes.reading import Reading, Votes, columns_of, complete_rows, missing_words
-from quorate.votes.sources import read_table
+from quorate.votes.sources import column_names, format_of, read_table
 
 SHOWN_NEW = 5
 
@@ -29,8 +30,34 @@ class KnownAnswers:
     missing: int
 
 
-def read_answers(source: Any, reading: Reading | None = None) -> KnownAnswers:
-    """Read gold answers from a table of task and label, or a mapping from task to label.
+def gold_for(votes: Any, gold: Any, reading: Reading) -> KnownAnswers:
+    """Gold answers as they are given, or in the column of the votes that has this name.
+
+    Examples:
+        >>> votes = pl.DataFrame({"task": ["a", "b"], "label": ["cat"] * 2, "truth": ["dog", None]})
+        >>> gold_for(votes, "truth", {}).tasks.to_list()
+        ['a']
+    """
+    if not isinstance(gold, str) or gold == "-" or "://" in gold or Path(gold).exists():
+        return read_answers(gold, reading)
+    format = reading.get("format")
+    columns = column_names(votes, format)
+    if gold in columns:
+        beside = read_answers(votes, {**reading, "label_column": gold}, format)
+        return replace(beside, missing=0)  # of most tasks the answer is not known
+    if columns and format_of(gold) is None:
+        raise DataError(
+            f"There is no file {gold}, and no such column among those of the votes:"
+            f" {listed(columns)}."
+        )
+    return read_answers(gold, reading)
+
+
+def read_answers(
+    source: Any, reading: Reading | None = None, format: str | None = None
+) -> KnownAnswers:
+    """Read gold answers from a table of task and label, or of any two columns, or a mapping from
+    task to label.
 
     `reading` has the options of reading votes, whose column names may be those of this table, too.
 
@@ -41,7 +68,16 @@ def read_answers(source: Any, reading: Reading | None = None) -> KnownAnswers:
     reading = reading or {}
     missing = missing_words(reading)
     columns = columns_of(reading)
-    table = read_table(source, ("task", "label"), columns=columns, missing=missing, strict=False)
+    roles = ("task", "label")
+    table = read_table(
+        source,
+        roles,
+        columns=columns,
+        format=format,
+        missing=missing,
+        strict=False,
+        by_place=True,
+    )
     frame = complete_rows(table, missing)
     answers = frame.unique(maintain_order=True)
     if answers["task"].is_duplicated().any():

@@ -11,7 +11,7 @@ import threading
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from glob import glob
@@ -136,16 +136,18 @@ def read_table(
     format: str | None = None,
     missing: Sequence[str] = MISSING,
     strict: bool = True,
+    by_place: bool = False,
 ) -> Table:
     """Read the source's columns for these roles, renamed to the roles.
 
     `columns` maps a role to the name its column has in the source, or may have if not `strict`.
-    Without it the role's own name is looked for, then a synonym if exactly one column fits.
+    Without it the role's own name is looked for, then a synonym if exactly one column fits; with
+    `by_place` columns that no name tells apart are taken in order, where there are no others.
     """
     if format is not None:
         require_choice("format", format, tuple(dict.fromkeys(FORMATS.values())))
     opened = open_source(source, roles, format, missing)
-    chosen = {role: column_of(role, columns or {}, opened, strict) for role in roles}
+    chosen = _columns_for(roles, columns or {}, opened, strict, by_place)
     taken = opened.take(list(chosen.values()))
     frame = pl.DataFrame([taken[name].alias(role) for role, name in chosen.items()])
     for role, dtype in frame.schema.items():
@@ -153,6 +155,35 @@ def read_table(
     dtypes = {role: opened.dtypes[name] for role, name in chosen.items() if name in opened.dtypes}
     kind = Kind(opened.library, dtypes, columns_named(chosen))
     return Table(frame, opened.origin, opened.text, kind)
+
+
+def column_names(source: Any, format: str | None = None) -> Sequence[str]:
+    """Names of all columns of a table; none of what can be read only once, or is no table."""
+    if isinstance(source, Iterator) or (isinstance(source, str) and source == "-"):
+        return ()
+    try:
+        return open_source(source, (), format, MISSING).names
+    except (DataError, UsageError):
+        return ()
+
+
+def _columns_for(
+    roles: Sequence[str],
+    columns: Mapping[str, str | None],
+    source: _Source,
+    strict: bool,
+    by_place: bool,
+) -> dict[str, str]:
+    """Name of the column for each role."""
+    found: dict[str, str] = {}
+    for role in roles if by_place else ():
+        with suppress(DataError):
+            found[role] = column_of(role, columns, source, strict)
+    others = [name for name in source.names if name not in found.values()]
+    lost = [role for role in roles if role not in found]
+    if by_place and len(lost) == len(others):
+        found |= dict(zip(lost, others, strict=True))
+    return {r: found[r] if r in found else column_of(r, columns, source, strict) for r in roles}
 
 
 def columns_named(chosen: Mapping[str, str]) -> dict[str, str]:

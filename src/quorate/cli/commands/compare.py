@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     shell_complete=options.complete_method,
     help="Method to compare; may be repeated. All of them unless given.",
 )
-@options.input_option("--gold", help="Known answers to score by: a table of task and label.")
+@options.gold_option("Known answers to score by: a table of task and label, or a column.")
 @options.output_option("-o", "--output", help="Where the table of scores goes.")
 @click.option(
     "--held-out",
