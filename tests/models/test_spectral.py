@@ -53,7 +53,8 @@ def test_with_enough_votes(
 def test_the_start_is_the_slow_oracles(n_classes: int, floor: float) -> None:
     for seed in range(3):
         problem = enough_votes(seed, n_classes=n_classes)
-        result = fit(DawidSkene(init=Spectral(floor=floor), max_iter=1), problem.labels(False))
+        start = Spectral("modulo", floor)
+        result = fit(DawidSkene(init=start, max_iter=1), problem.labels(False))
         slow = spectral_start(problem.votes, problem.n_workers, n_classes, floor)
         assert not result.notes and slow is not None
         assert_close(result.confusion, slow, atol=1e-10)
@@ -92,13 +93,14 @@ def test_the_starts_error_falls_as_the_root_of_the_number_of_tasks() -> None:
 
 
 def test_it_begins_nearer_to_the_truth_than_the_vote() -> None:
-    """Three experts among twelve guessers who favour one class."""
+    """Three experts among twelve guessers who favour one class; one or more in each group."""
     guess = np.tile([0.1, 0.9], (12, 2, 1))
     expert = np.tile([[0.95, 0.05], [0.05, 0.95]], (3, 1, 1))
     order = np.random.default_rng(2).permutation(15)
     crowd = simulate(np.concatenate([guess, expert])[order], 2_000, 10, seed=1)
     moments, vote = (
-        fit(DawidSkene(init=init, max_iter=1), crowd.labels) for init in ("spectral", "vote")
+        fit(DawidSkene(init=init, max_iter=1), crowd.labels)
+        for init in (Spectral(groups="modulo"), "vote")
     )
     assert metrics.error(moments.posterior, crowd.truth) < 0.15
     assert metrics.error(vote.posterior, crowd.truth) > 0.3

@@ -78,6 +78,7 @@ def independence(labels: Labels, *, seed: int = 0, engine: Engine | None = None)
     half a million labels a random sample of the tasks is tested, drawn by `seed`.
 
     Examples:
+        >>> import numpy as np
         >>> random = np.random.default_rng(0)
         >>> truth = random.integers(2, size=300)
         >>> judges = np.where(random.random((6, 300)) < 0.75, truth, 1 - truth)
