@@ -29,6 +29,7 @@ REMARKS = Remarks.beside(__file__)
 POOL = ("majority", "dawid-skene", "fast-dawid-skene", "ibcc", "mace", "iwmv")
 MOST_MIXED = 3
 TEMPERATURES = tuple(t / 10 for t in range(10, 21))
+SPLITS = range(3)  # seeds of which votes are held out, over which a calibration error is averaged
 MOST_BELOW_VOTE, NEAR = 0.7, 1.5  # points
 
 
@@ -47,8 +48,9 @@ def auto_on(plan: Plan, name: str) -> dict[str, Any]:
         for n in range(1, MOST_MIXED + 1)
         for some in combinations(POOL, n)
     }
-    auto = fitted("auto", labels)
-    mixed = tempered(auto.posterior, 1 / auto.params.temperature)
+    splits = [fitted("auto", labels, seed=seed) for seed in SPLITS]
+    mixed = [tempered(split.posterior, 1 / split.params.temperature) for split in splits]
+    auto = splits[0]
     dawid_skene = posteriors["dawid-skene"]
     return {
         "mixtures": mixtures,
@@ -58,7 +60,8 @@ def auto_on(plan: Plan, name: str) -> dict[str, Any]:
             "auto": calibration_error(auto.posterior, truth),
         },
         "by_temperature": {
-            str(t): calibration_error(tempered(mixed, t), truth) for t in TEMPERATURES
+            str(t): float(np.mean([calibration_error(tempered(m, t), truth) for m in mixed]))
+            for t in TEMPERATURES
         },
         "tasks": labels.n_tasks,
         "confidence": float(auto.confidence.sum()),

@@ -31,6 +31,7 @@ from quorate.votes.store.seals import writing
 from quorate.votes.store.sizes import available_memory, in_words, require_memory
 
 FORMAT = 1  # of checkpoints
+LITTLE = 1e8  # bytes that there are anyway, so that nobody has to look
 LEAST_TABLES = 3  # copies of the workers' table that no fit does without
 TABLES = 6  # copies of the workers' table at a time: parameters, sums and intermediates
 BLOCK_BYTES = 60  # of memory for each task or label of a block that is swept
@@ -207,9 +208,9 @@ def require_room(
 
 def require_sensible(model: AnyModel, shape: Labels) -> None:
     """Refuse matrices that would take most of the memory: the labels are hardly classes."""
-    n_workers, n_classes, memory = shape.n_workers, shape.n_classes, available_memory()
+    n_workers, n_classes = shape.n_workers, shape.n_classes
     needed = LEAST_TABLES * n_workers * n_classes**2 * model.n_matrices * 8
-    if needed > memory / 2:
+    if needed > LITTLE and needed > (memory := available_memory()) / 2:
         raise DataError(
             f"{n_classes:,} different labels: is this the label column? For {model.name}, with a"
             f" matrix for each of {n_workers:,} workers, they need about {in_words(needed)} of"

@@ -70,7 +70,7 @@ def test_what_other_sets_choose_holds_on_the_one_left_out(on_public_sets: tuple[
         assert row["models with the vote"] == "majority + dawid-skene + mace"
     chosen = np.mean([row["error with it"] for row in table.rows])
     assert chosen < min(v for c, v in on_public_sets[1][-1].items() if c not in ("data", "auto"))
-    assert np.mean([row["calibration error"] for row in table.rows]) < 0.65 * 0.121
+    assert np.mean([row["calibration error"] for row in table.rows]) < 0.6 * 0.121
     assert sum(row["inside"] for row in table.rows) >= 9
 
 

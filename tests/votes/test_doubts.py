@@ -56,8 +56,8 @@ def test_numbers_in_order_and_one_vote_a_task_with_known_answers_are_no_doubt() 
 def test_labels_that_are_no_classes_are_refused_before_the_memory_is_gone(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quorate.fitting.available_memory", lambda: 1e6)
-    votes = numbered(300, "text {}")
-    with pytest.raises(DataError, match=r"^300 different labels: is this the label column\?"):
+    monkeypatch.setattr("quorate.fitting.available_memory", lambda: 2e8)
+    votes = numbered(2_000, "text {}")
+    with pytest.raises(DataError, match=r"^2,000 different labels: is this the label column\?"):
         quorate.aggregate(votes, method)
-    assert len(quorate.aggregate(votes, "mace").labels) == 300
+    assert len(quorate.aggregate(votes, "majority").labels) == 2_000

@@ -21,6 +21,7 @@ from quorate import kernels
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
 from quorate.model import Method, Step, by_worker, dense
+from quorate.models import dirichlet
 from quorate.models.em import (
     EM,
     INIT,
@@ -222,6 +223,22 @@ def by_label_and_truth(table: Floats) -> Floats:
 def by_truth_and_label(table: Floats) -> Floats:
     """``[worker, truth, label]`` from a table ``[worker * n_classes + label, truth]``."""
     return by_label_and_truth(table).transpose(0, 2, 1)
+
+
+def mean_matrices(pseudo_counts: Floats) -> Floats:
+    """``[worker, truth, label]``, the mean of rows with Dirichlet posteriors."""
+    by_label = by_label_and_truth(pseudo_counts)
+    mean: Floats = by_label / by_label.sum(axis=1, keepdims=True)
+    return mean.transpose(0, 2, 1)
+
+
+def with_newcomer(params: Any, pseudo_counts: Floats) -> Any:
+    """Parameters of such rows, with those ``[label, truth]`` of one more worker."""
+    log_confusion = dirichlet.mean_log(pseudo_counts, axis=0)
+    return params._replace(
+        log_confusion=np.concatenate([params.log_confusion, log_confusion]),
+        pseudo_counts=np.concatenate([params.pseudo_counts, pseudo_counts]),
+    )
 
 
 def pooled(stats: EMStats) -> Floats:

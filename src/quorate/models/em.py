@@ -105,6 +105,7 @@ class EM(Model[P, Floats, S]):
     """The loop of expectation-maximisation; a model adds its E-step, its counts and its M-step."""
 
     takes_weights: ClassVar[bool] = True
+    is_bound: ClassVar[bool] = False  # the objective: the likelihood itself is out of reach
 
     prior: Any = option(
         "estimated",
@@ -235,7 +236,7 @@ class EM(Model[P, Floats, S]):
         fit, log_likelihood = self.log_fit(stats, params), stats.evidence.log_likelihood
         return Step(
             fit + self.log_density(params) + kernels.weighted_log(smoothing, params.prior),
-            log_likelihood,
+            None if self.is_bound else log_likelihood,
             params.state.moved,
             changed=0,
             impossible=stats.evidence.impossible,

@@ -21,15 +21,21 @@ The tables are those of Dawid-Skene: a row for each (worker, label), a column fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from quorate import kernels
 from quorate.kernels import Floats
-from quorate.model import Method, Step, by_worker, dense
+from quorate.model import Method, by_worker, dense
 from quorate.models import dirichlet
-from quorate.models.dawid_skene import ConfusionEM, by_label_and_truth, table_of
+from quorate.models.dawid_skene import (
+    ConfusionEM,
+    by_label_and_truth,
+    mean_matrices,
+    table_of,
+    with_newcomer,
+)
 from quorate.models.em import INIT, EMState, Evidence, Stats
 from quorate.options import option
 
@@ -72,6 +78,8 @@ class Hierarchical(ConfusionEM[Params, Stats]):
         array([[0.71, 0.29],
                [0.12, 0.88]])
     """
+
+    is_bound: ClassVar[bool] = True
 
     kappa: float | None = option(
         None,
@@ -139,10 +147,6 @@ class Hierarchical(ConfusionEM[Params, Stats]):
             density += float(np.sum(table_of(self.worker_prior) * params.log_confusion))
         return density - params.divergence
 
-    def progress(self, stats: Stats, params: Params) -> Step:
-        """The bound of the likelihood, which itself is out of reach."""
-        return super().progress(stats, params)._replace(log_likelihood=None)
-
     # How confusion matrices relate.
 
     def from_confusion(self, confusion: Floats) -> Params:
@@ -153,17 +157,11 @@ class Hierarchical(ConfusionEM[Params, Stats]):
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
         """One of whom nothing is known: the crowd's matrix, as sure as kappa is."""
-        prior = params.kappa * params.crowd
-        return params._replace(
-            log_confusion=np.concatenate([params.log_confusion, dirichlet.mean_log(prior, axis=0)]),
-            pseudo_counts=np.concatenate([params.pseudo_counts, prior]),
-        )
+        more: Params = with_newcomer(params, params.kappa * params.crowd)
+        return more
 
     def confusion(self, params: Params) -> Floats:
-        """The posterior mean."""
-        by_label = by_label_and_truth(params.pseudo_counts)
-        mean: Floats = by_label / by_label.sum(axis=1, keepdims=True)
-        return mean.transpose(0, 2, 1)
+        return mean_matrices(params.pseudo_counts)
 
 
 METHODS = (

@@ -12,7 +12,7 @@ The tables are those of Dawid-Skene: a row for each (worker, label), a column fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from quorate.models import dirichlet
 from quorate.models.dawid_skene import (
     ConfusionEM,
     by_label_and_truth,
+    mean_matrices,
     pooled,
     table_of,
+    with_newcomer,
 )
 from quorate.models.em import INIT, EMState, Evidence, Stats, is_word
 from quorate.options import option
@@ -63,6 +65,8 @@ class IBCC(ConfusionEM[Params, Stats]):
         array([[0.51, 0.49],
                [0.24, 0.76]])
     """
+
+    is_bound: ClassVar[bool] = True
 
     smoothing: float = option(
         1.0,
@@ -119,24 +123,17 @@ class IBCC(ConfusionEM[Params, Stats]):
         return -params.divergence
 
     def progress(self, stats: Stats, params: Params) -> Step:
-        """The bound of the likelihood, which itself is out of reach."""
+        """The prior of the class shares is in the divergence already."""
         bound = stats.evidence.log_likelihood - params.divergence
-        return super().progress(stats, params)._replace(objective=bound, log_likelihood=None)
+        return super().progress(stats, params)._replace(objective=bound)
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
         average = pooled(stats) + self._average_prior(len(params.state.log_prior))
-        return params._replace(
-            log_confusion=np.concatenate(
-                [params.log_confusion, dirichlet.mean_log(average, axis=0)]
-            ),
-            pseudo_counts=np.concatenate([params.pseudo_counts, average]),
-        )
+        more: Params = with_newcomer(params, average)
+        return more
 
     def confusion(self, params: Params) -> Floats:
-        """The posterior mean."""
-        by_label = by_label_and_truth(params.pseudo_counts)
-        mean: Floats = by_label / by_label.sum(axis=1, keepdims=True)
-        return mean.transpose(0, 2, 1)
+        return mean_matrices(params.pseudo_counts)
 
 
 METHODS = (

@@ -15,14 +15,14 @@ is to say the label when it is wrong (by spamming only), and when it is right (e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Method, Step, by_worker, dense
+from quorate.model import Method, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.em import EM, INIT, EMState, Evidence
 from quorate.models.em import Stats as Stats
@@ -62,6 +62,8 @@ class MACE(EM[Params, Stats]):
         >>> result.model.competence(result.params).round(2)
         array([0.81, 0.81, 0.23])
     """
+
+    is_bound: ClassVar[bool] = True
 
     competence_prior: tuple[float, float] = option(
         (0.5, 0.5),
@@ -149,10 +151,6 @@ class MACE(EM[Params, Stats]):
         if self.worker_prior is not None:
             known = float(np.sum(_known(self.worker_prior) * params.log_weights[:, ::-1]))
         return known - params.divergence
-
-    def progress(self, stats: Stats, params: Params) -> Step:
-        """The objective is a bound of the likelihood, which itself is out of reach."""
-        return super().progress(stats, params)._replace(log_likelihood=None)
 
     # How confusion matrices relate.
 

@@ -22,13 +22,13 @@ kappa that would lower it, as they can where somebody is at chance, are not take
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Method, Step, by_worker, dense
+from quorate.model import Method, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.em import EM, INIT, EMState, Evidence, Stats
 from quorate.models.one_coin import (
@@ -79,6 +79,8 @@ class OneCoinBayes(EM[Params, Stats]):
         >>> result.model.accuracy(result.params).round(2)
         array([0.76, 0.76, 0.69])
     """
+
+    is_bound: ClassVar[bool] = True
 
     kappa: float | None = option(
         None,
@@ -170,10 +172,6 @@ class OneCoinBayes(EM[Params, Stats]):
         if self.worker_prior is not None:
             known = float(np.sum(right_and_wrong(self.worker_prior) * params.log_weights))
         return known + self._log_density_of_crowd(params) - params.divergence
-
-    def progress(self, stats: Stats, params: Params) -> Step:
-        """The bound of the likelihood, which itself is out of reach."""
-        return super().progress(stats, params)._replace(log_likelihood=None)
 
     # How confusion matrices relate.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from quorate.errors import DataError
 from quorate.kernels import Keys
 from quorate.votes.faults import listed, shown
 
+AT_A_TIME = 1 << 16  # names that are taken out of their table
 WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -46,8 +48,10 @@ def keys(names: pl.Series) -> Keys:
     number = text.cast(pl.Int64, strict=False)
     spelt_so = number.cast(pl.String).eq_missing(text).to_numpy()
     found = number.fill_null(0).to_numpy().astype(np.int64).view(np.uint64)
-    others = text.filter(~pl.Series(spelt_so)).cast(pl.Binary).to_list()
-    found[~spelt_so] = np.fromiter(map(zlib.crc32, others), np.uint64, len(others))
+    others = text.filter(~pl.Series(spelt_so)).cast(pl.Binary)
+    some = (others[start : start + AT_A_TIME] for start in range(0, len(others), AT_A_TIME))
+    words = chain.from_iterable(part.to_list() for part in some)
+    found[~spelt_so] = np.fromiter(map(zlib.crc32, words), np.uint64, len(others))
     return found
 
 
