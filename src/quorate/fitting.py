@@ -197,7 +197,7 @@ def require_room(
     model: AnyModel, memory: float, n_threads: int, n_workers: int, n_classes: int
 ) -> None:
     """Refuse, before the work, a fit that does not fit in the memory limit."""
-    table = n_workers * n_classes * (1 + n_classes * model.n_matrices) * 8
+    table = n_workers * n_classes * (1 + n_classes * model.n_matrices(n_classes)) * 8
     block = BLOCK_SIZE * (BLOCK_BYTES + n_classes * 8 * 3 / 2)
     require_memory(
         memory,
@@ -209,7 +209,7 @@ def require_room(
 def require_sensible(model: AnyModel, shape: Labels) -> None:
     """Refuse matrices that would take most of the memory: the labels are hardly classes."""
     n_workers, n_classes = shape.n_workers, shape.n_classes
-    needed = LEAST_TABLES * n_workers * n_classes**2 * model.n_matrices * 8
+    needed = LEAST_TABLES * n_workers * n_classes**2 * model.n_matrices(n_classes) * 8
     if needed > LITTLE and needed > (memory := available_memory()) / 2:
         raise DataError(
             f"{n_classes:,} different labels: is this the label column? For {model.name}, with a"

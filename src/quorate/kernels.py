@@ -246,8 +246,13 @@ def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
 
 def row_chunks(values: NDArray[Any]) -> Iterator[slice]:
     """Slices of rows, short enough that intermediate arrays stay in a cache."""
-    some = max(1, CACHED // max(1, values[:1].size))
-    for start in range(0, len(values), some):
+    yield from slices(len(values), values[:1].size)
+
+
+def slices(height: int, width: int) -> Iterator[slice]:
+    """Slices of so many rows of so many numbers, short enough for a cache."""
+    some = max(1, CACHED // max(1, width))
+    for start in range(0, height, some):
         yield slice(start, start + some)
 
 

@@ -252,6 +252,10 @@ class Labels:
         """Number of labels of each task."""
         return np.diff(self.indptr)
 
+    def task_of_label(self) -> NDArray[np.intp]:
+        """The task of each label, numbered from the block's first."""
+        return np.repeat(np.arange(self.n_tasks), self.n_said)
+
     @cached_property
     def has_evidence(self) -> NDArray[np.bool_]:
         """Whether each task has labels or a gold answer: only such tasks are learned from."""

@@ -153,8 +153,7 @@ class Model(Phase[P, L, S], Options):
     def seed(self) -> int:
         return 0
 
-    @property
-    def n_matrices(self) -> int:
+    def n_matrices(self, n_classes: int) -> int:
         """How many matrices of classes by classes it holds for each worker."""
         return 0
 

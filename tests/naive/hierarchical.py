@@ -35,7 +35,7 @@ def hierarchical(
         counts = [counts_of(worker, belief) for worker in range(n_workers)]
         if not crowd:
             crowd = shares([[sum(of[t][c] for of in counts) for c in classes] for t in classes])
-        for _ in range(3):
+        for _ in range(1):
             draws, rate = draws_from_the_crowd(counts, crowd, precision)
             crowd = shares(draws)
             if kappa is None:

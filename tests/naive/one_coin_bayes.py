@@ -45,7 +45,7 @@ def one_coin_bayes(
             right, wrong = (sum(pair[i] for pair in counts) for i in (0, 1))
             mean = (right + 4) / (right + wrong + 6)
         before, tried = (mean, precision), (mean, precision)
-        for _ in range(3):
+        for _ in range(1):
             tried = likelier(counts, *tried)
         mean, precision = max(before, tried, key=lambda pair: bound(counts, *pair))
         gain = density(mean, precision)

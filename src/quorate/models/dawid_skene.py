@@ -76,8 +76,7 @@ class ConfusionEM(EM[P, S]):
 
     smoothing: float = option(0.0, SMOOTHING, at_least=0)
 
-    @property
-    def n_matrices(self) -> int:
+    def n_matrices(self, n_classes: int) -> int:
         return 1
 
     def log_joint(self, block: Labels, params: P) -> Floats:

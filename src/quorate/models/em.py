@@ -109,8 +109,8 @@ class EM(Model[P, Floats, S]):
 
     prior: Any = option(
         "estimated",
-        "Class shares: estimated, uniform, or given, as one share for each class or such as"
-        " yes=0.7,no=0.3.",
+        "Class shares: estimated, uniform, root (between the two: the square root of estimated"
+        " ones), or given, as one share for each class or such as yes=0.7,no=0.3.",
     )
     prior_smoothing: float | None = option(
         None,
@@ -309,9 +309,12 @@ class FromMoments(Phase[Any, Floats, VoteAndMoments]):
 
 def class_shares(prior: str | Floats, classes: Floats, smoothing: float = 0.0) -> Floats:
     """The shares of the classes: given, uniform, or estimated from the posterior's sums."""
-    if isinstance(prior, str):
-        return _shares(np.ones_like(classes) if prior == "uniform" else classes + smoothing)
-    return _shares(prior)
+    if not isinstance(prior, str):
+        return _shares(prior)
+    if prior == "uniform":
+        return _shares(np.ones_like(classes))
+    counted = classes + smoothing
+    return _shares(np.sqrt(counted) if prior == "root" else counted)
 
 
 def _shares(weights: Floats) -> Floats:
@@ -341,9 +344,9 @@ def require_prior(prior: Any) -> None:
     names."""
     if not isinstance(prior, str) or "," in prior or "=" in prior:
         return
-    if prior not in ("estimated", "uniform"):
+    if prior not in ("estimated", "uniform", "root"):
         raise UsageError(
-            f"prior is estimated, uniform, or shares such as yes=0.7,no=0.3; not {prior!r}."
+            f"prior is estimated, uniform, root, or shares such as yes=0.7,no=0.3; not {prior!r}."
         )
 
 

@@ -39,7 +39,6 @@ from quorate.models.dawid_skene import (
 from quorate.models.em import INIT, EMState, Evidence, Stats
 from quorate.options import option
 
-STEPS = 3  # of the fixed-point iteration in each M-step
 LEAST_PSEUDO_COUNT = 1e-6
 SURE_AS = 100.0  # the number of labels that each row of an `init` counts as
 
@@ -116,10 +115,9 @@ class Hierarchical(ConfusionEM[Params, Stats]):
         return self._learn(self._counts(stats), params.crowd, params.kappa, state)
 
     def _learn(self, counts: Floats, crowd: Floats, kappa: float, state: EMState) -> Params:
-        for _ in range(STEPS):
-            draws = dirichlet.prior_draws(counts, dirichlet.same_for_all(kappa * crowd))
-            crowd = self._crowd(draws.expected)
-            kappa = self.kappa or dirichlet.next_precision(draws)
+        draws = dirichlet.prior_draws(counts, dirichlet.same_for_all(kappa * crowd))
+        crowd = self._crowd(draws.expected)
+        kappa = self.kappa or dirichlet.next_precision(draws)
         rows = dirichlet.row_posterior(counts, dirichlet.same_for_all(kappa * crowd))
         return Params(rows.log_rows, rows.pseudo_counts, crowd, kappa, rows.divergence, state)
 

@@ -21,29 +21,29 @@ kappa that would lower it, as they can where somebody is at chance, are not take
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.model import Method, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.em import EM, INIT, EMState, Evidence, Stats
 from quorate.models.one_coin import (
-    named_or_not,
     one_coin_confusion,
     over_classes,
     right_and_wrong,
 )
 from quorate.options import option
 
-STEPS = 3  # of the fixed-point iteration in each M-step
 PSEUDO_DRAWS = np.array([4.0, 2.0])  # right and wrong labels of the crowd before any vote
 LEAST_PSEUDO_COUNT = 1e-6
 SURE_AS = 100.0  # the number of labels that an `init` counts as
-HALVINGS = 60
+MOST_SECANTS, NEAR_ZERO = 40, 1e-13
 
 
 @by_worker("log_weights", "pseudo_counts")
@@ -110,33 +110,37 @@ class OneCoinBayes(EM[Params, Stats]):
     # E-step.
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
-        log_joint = named_or_not(block, *params.log_weights.T)
+        wrong_and_right = params.log_weights[:, ::-1]
+        log_joint = block.sum_right_and_wrong(np.repeat(wrong_and_right, block.n_classes, axis=0))
         log_joint += params.state.log_prior
         return log_joint
 
     def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
-        """The expected number of right and of wrong labels of each worker."""
-        return Stats(block.weighted_agreement(posterior), evidence)
+        """How often each (worker, label) is right and wrong."""
+        return Stats(block.count_right_and_wrong(posterior), evidence)
 
     # M-step: the crowd's accuracy, kappa, and with them the posterior of each worker's.
 
     def m_step(self, stats: Stats, state: EMState) -> Params:
         """At first the crowd's accuracy is the share of all labels that are right."""
-        counts = self._counts(stats)
+        return self._first(self._said(stats), state)
+
+    def _first(self, said: Floats, state: EMState) -> Params:
+        counts = self._with_known(said)
         crowd = _shares(counts.sum(axis=0) + PSEUDO_DRAWS)
         return self._learn(counts, crowd, self.kappa or dirichlet.FIRST_PRECISION, state)
 
     def estimate(self, stats: Stats, params: Params) -> Params:
         state = self.next_state(stats.evidence.classes, params.state)
-        return self._learn(self._counts(stats), params.crowd, params.kappa, state)
+        counts = self._with_known(self._said(stats))
+        return self._learn(counts, params.crowd, params.kappa, state)
 
     def _learn(self, counts: Floats, crowd: Floats, kappa: float, state: EMState) -> Params:
         before = self._posterior(counts, crowd, kappa, state)
-        for _ in range(STEPS):
-            prior = dirichlet.same_for_all(kappa * crowd[:, None])
-            draws = dirichlet.prior_draws(counts[:, :, None], prior)
-            crowd = _shares(draws.expected[:, 0] + PSEUDO_DRAWS)
-            kappa = self.kappa or dirichlet.next_precision(draws)
+        prior = dirichlet.same_for_all(kappa * crowd[:, None])
+        draws = dirichlet.prior_draws(counts[:, :, None], prior)
+        crowd = _shares(draws.expected[:, 0] + PSEUDO_DRAWS)
+        kappa = self.kappa or dirichlet.next_precision(draws)
         after = self._posterior(counts, crowd, kappa, state)
         return max(before, after, key=lambda params: self._bound(counts, params))
 
@@ -149,10 +153,16 @@ class OneCoinBayes(EM[Params, Stats]):
         divergence = dirichlet.divergence(pseudo_counts, kappa * crowd)
         return Params(log_weights, pseudo_counts, crowd, kappa, divergence, state)
 
-    def _counts(self, stats: Stats) -> Floats:
-        """``[worker, (right, wrong)]``, what is known from before among them."""
-        counts: Floats = dense(stats.counts)
-        return counts if self.worker_prior is None else counts + right_and_wrong(self.worker_prior)
+    def _with_known(self, said: Floats) -> Floats:
+        """The counts, with what is known from before."""
+        return said if self.worker_prior is None else said + right_and_wrong(self.worker_prior)
+
+    def _said(self, stats: Stats) -> Floats:
+        """The expected number of right and of wrong labels of each worker."""
+        n_classes = len(stats.evidence.classes)
+        by_label = kernels.right_and_wrong(dense(stats.counts), n_classes)
+        said: Floats = by_label.reshape(-1, n_classes, 2).sum(axis=1)
+        return said
 
     # The bound.
 
@@ -179,8 +189,7 @@ class OneCoinBayes(EM[Params, Stats]):
         n_classes = confusion.shape[1]
         right = np.trace(confusion, axis1=1, axis2=2) / n_classes
         counts = SURE_AS * np.stack([right, 1 - right], axis=1)
-        evidence = Evidence(np.zeros(n_classes))
-        return self.m_step(Stats(counts, evidence), self.even_state(n_classes))
+        return self._first(counts, self.even_state(n_classes))
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
         """One of whom nothing is known: the crowd's accuracy, as sure as kappa is."""
@@ -195,30 +204,45 @@ class OneCoinBayes(EM[Params, Stats]):
         return one_coin_confusion(self.accuracy(params), len(params.state.log_prior))
 
     def history(self, stats: Stats, params: Params) -> Floats:
-        return over_classes(dense(stats.counts), params.prior)
+        return over_classes(self._said(stats), params.prior)
 
 
 def no_worse_than_chance(pseudo_counts: Floats, others: int) -> Floats:
     """Beta posteriors ``[worker, (right, wrong)]`` by which a right label weighs no less than any
-    of so many others: counts of wrong labels move to the right where it would, by bisection."""
-    moved = np.zeros(len(pseudo_counts))
-    low = np.flatnonzero(_weight(pseudo_counts, others) < 0)
+    of so many others: counts of wrong labels move to the right where it would."""
+    low = np.flatnonzero(_excess(pseudo_counts, others) < 0)
     if not len(low):
         return pseudo_counts
-    least, most = np.zeros(len(low)), pseudo_counts[low, 1]
-    for _ in range(HALVINGS):
-        middle = (least + most) / 2
-        below = _weight(pseudo_counts[low] + middle[:, None] * [1, -1], others) < 0
-        least, most = np.where(below, middle, least), np.where(below, most, middle)
-    moved[low] = least
+    moved = np.zeros(len(pseudo_counts))
+    moved[low] = _root(
+        lambda x: _excess(pseudo_counts[low] + x[:, None] * [1, -1], others), pseudo_counts[low, 1]
+    )
     return pseudo_counts + moved[:, None] * [1, -1]
 
 
-def _weight(pseudo_counts: Floats, others: int) -> Floats:
-    """By how much more a right label weighs than a wrong one."""
-    right, wrong = dirichlet.mean_log(pseudo_counts).T
-    weight: Floats = right - wrong + np.log(others)
-    return weight
+def _excess(pseudo_counts: Floats, others: int) -> Floats:
+    """By how much more a right label weighs than a wrong one: the difference of geometric means,
+    but for a factor, which grows almost in a line with what moves to the right."""
+    right, wrong = np.exp(dirichlet.mean_log(pseudo_counts)).T
+    excess: Floats = others * right - wrong
+    return excess
+
+
+def _root(rising: Callable[[Floats], Floats], most: Floats) -> Floats:
+    """Where rising functions are zero, between 0 and `most`, by regula falsi (Illinois)."""
+    ends = np.stack([np.zeros_like(most), most])
+    values = np.stack([rising(ends[0]), rising(ends[1])])
+    each, before = np.arange(len(most)), np.full(len(most), -1)
+    for _ in range(MOST_SECANTS):
+        middle = ends[0] - values[0] * (ends[1] - ends[0]) / (values[1] - values[0])
+        value = rising(middle)
+        end = (value > 0).astype(np.intp)
+        values[1 - end, each] *= np.where(end == before, 0.5, 1.0)
+        ends[end, each], values[end, each], before = middle, value, end
+        if np.abs(value).max() < NEAR_ZERO:
+            break
+    root: Floats = middle
+    return root
 
 
 def _shares(draws: Floats) -> Floats:

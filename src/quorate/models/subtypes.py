@@ -70,8 +70,7 @@ class SubtypeModel(Model[P, Floats, S]):
         """Subtypes of each class."""
         return 2
 
-    @property
-    def n_matrices(self) -> int:
+    def n_matrices(self, n_classes: int) -> int:
         return self.subtypes
 
     def with_subtypes(self, classes: Floats, subtype: Floats) -> Floats:

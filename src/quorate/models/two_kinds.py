@@ -40,7 +40,6 @@ from quorate.models.subtypes import Stats, SubtypeModel
 from quorate.options import option
 
 KINDS = 2
-STEPS = 3  # of the fixed-point iteration for kappa in each M-step
 OWN_KIND = 0.7  # the probability that a task begins with in the kind of its agreement
 OWN_RATIO = 4.0  # labels of the crowd among a worker's own, where the two are compared
 RIGHT, WRONG = 5.0, 1.0  # pseudo-counts of the right and of a wrong label in the crowd's rows
@@ -101,7 +100,7 @@ class TwoKinds(SubtypeModel[Params, Stats]):
     # Where it begins: the vote, with kinds by how far voters agree.
 
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
-        return (Opening(_count_agreement, _even_split), Start(self), self)
+        return (Opening(count_agreement, even_split), Start(self), self)
 
     def begin(self, block: Labels) -> Floats:
         return block.vote_shares()
@@ -122,7 +121,7 @@ class TwoKinds(SubtypeModel[Params, Stats]):
     def _learn(self, stats: Stats, kappa: float) -> Params:
         counts = self.by_worker(dense(stats.rows))
         crowd = _crowd(counts)
-        for _ in range(0 if self.kappa else STEPS):
+        if not self.kappa:
             draws = dirichlet.prior_draws(counts, _row_prior(crowd, kappa))
             kappa = dirichlet.next_precision(draws)
         rows = dirichlet.row_posterior(counts, _row_prior(crowd, kappa))
@@ -176,12 +175,13 @@ def _agreement(block: Labels) -> Floats:
     return np.rint(kernels.row_max(shares) * STEPS_OF_AGREEMENT)
 
 
-def _count_agreement(block: Labels, local: Floats) -> Agreement:
+def count_agreement(block: Labels, local: Floats | None = None) -> Agreement:
+    """The number of labelled tasks at each step of agreement."""
     steps = _agreement(block)[block.n_said > 0].astype(np.intp)
     return Agreement(np.bincount(steps, minlength=STEPS_OF_AGREEMENT + 1).astype(np.float64))
 
 
-def _even_split(agreement: Agreement) -> int:
+def even_split(agreement: Agreement) -> int:
     """The step from which on there are most nearly half of the tasks: the median, where shares
     are many."""
     at_least = agreement.tasks[::-1].cumsum()[::-1]

@@ -84,7 +84,7 @@ class _Others(NamedTuple):
 
     @classmethod
     def of(cls, block: Labels) -> _Others:
-        task = np.repeat(np.arange(block.n_tasks), block.n_said)
+        task = block.task_of_label()
         several = (block.n_said > 1)[task]
         return cls(block, task[several], block.label[several], block.pair[several])
 

@@ -152,7 +152,7 @@ def _information(block: Labels, crowd: CrowdEstimate, posterior: Floats, correct
     observed = correct / p**2 + (1 - correct) / (1 - p) ** 2 - slope**2 * correct * (1 - correct)
     weight = crowd.variance / (crowd.accuracy * (1 - crowd.accuracy)) ** 2
     of_class = block.weighted_votes(weight)  # [task, class]
-    task = np.repeat(np.arange(block.n_tasks), block.n_said)
+    task = block.task_of_label()
     alike = of_class[task, block.label]
     unlike = (posterior**2 * of_class).sum(axis=1)[task] - correct**2 * alike
     alike = alike - weight[block.worker]

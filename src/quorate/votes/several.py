@@ -46,7 +46,7 @@ def questions(votes: Votes) -> Iterator[Votes]:
 def question(block: Labels, option: int) -> Labels:
     """Votes on whether an option is right: one of every worker who labelled the task, however often
     the option was named."""
-    task = np.repeat(np.arange(block.n_tasks), block.n_said)
+    task = block.task_of_label()
     visits, visit = np.unique(task * block.n_workers + block.worker, return_inverse=True)
     visited, worker = np.divmod(visits, max(block.n_workers, 1))
     chosen = np.zeros(len(visits), dtype=np.int32)

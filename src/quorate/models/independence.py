@@ -1,0 +1,127 @@
+"""A test of independence for `auto`: do votes share more than the truth?
+
+With q the mixture's posterior of kept votes, and T the shares of each worker's labels under it, a
+vote's lean is how much more it leans to the posterior than the posterior itself predicts,
+
+    r = q(label) - sum over l and z of q(l) q(z) T[worker, l, z].
+
+If votes are independent given the truth, the leans of a task's held-out votes have nothing to do
+with the mean lean f of its kept ones, and the slope of their regression is 0. The dependence is
+
+    delta = (slope - 1.5 s.e.) / 0.05, from 0 to 1,
+
+with some observations of a slope of 0.3 added, such as most crowds have: where votes are too few to
+tell, they are taken for dependent.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quorate import kernels
+from quorate.kernels import Floats, Rows
+from quorate.labels import Labels
+from quorate.model import by_worker, dense
+from quorate.models import dirichlet
+from quorate.models.ladder import Findings, Fold, Opening
+from quorate.models.members import mixture
+
+SURE, FAR = 1.5, 0.05  # delta = (slope - SURE s.e.) / FAR
+USUAL_SLOPE, ITS_WORTH = 0.3, 0.15  # of the observations that are added, in sums of squares
+
+
+@by_worker("counts")
+class Counts(NamedTuple):
+    """``counts[worker * n_classes + label, truth]`` of kept votes under the mixture."""
+
+    counts: Floats | Rows
+
+
+@by_worker("shares")
+class Table(NamedTuple):
+    """T as ``shares[worker * n_classes + label, truth]``."""
+
+    shares: Floats
+
+
+class Testing(NamedTuple):
+    tables: tuple[Table, ...]
+    found: Findings
+
+
+class Count(Opening):
+    """What workers say of each truth, by the mixture's posterior of the kept votes."""
+
+    def sweep(
+        self, block: Labels, params: Findings, local: tuple[Fold, ...]
+    ) -> tuple[tuple[Fold, ...], tuple[Counts, ...]]:
+        mixtures = [mixture(fold.beliefs, params.weights) for fold in local]
+        each = list(zip(local, mixtures, strict=True))
+        folds = tuple(fold._replace(beliefs=(), mixed=mixed) for fold, mixed in each)
+        if not params.with_matrices:
+            return folds, ()
+        return folds, tuple(Counts(fold.kept.pairs.scatter(mixed)) for fold, mixed in each)
+
+    def estimate(self, stats: tuple[Counts, ...], params: Findings) -> Testing:
+        tables = (Table(dirichlet.shrunk_to_crowd(dense(each.counts))) for each in stats)
+        return Testing(tuple(tables), params)
+
+
+class Regression(NamedTuple):
+    """Sums over tasks, with u the sum of r f over a task's held-out votes, and v that of f²."""
+
+    u: float
+    v: float
+    uu: float
+    uv: float
+    vv: float
+
+    @classmethod
+    def of(cls, u: Floats, v: Floats) -> Regression:
+        return cls(*map(float, (u.sum(), v.sum(), u @ u, u @ v, v @ v)))
+
+    def dependence(self) -> float:
+        """delta, from 0 to 1."""
+        total = self.v + ITS_WORTH
+        slope = (self.u + USUAL_SLOPE * ITS_WORTH) / total
+        variance = max(self.uu - 2 * slope * self.uv + slope**2 * self.vv, 0.0) / total**2
+        return float(np.clip((slope - SURE * variance**0.5) / FAR, 0, 1))
+
+
+class Test(Opening):
+    """How far votes depend on each other beyond the truth."""
+
+    def sweep(
+        self, block: Labels, params: Testing, local: tuple[Fold, ...]
+    ) -> tuple[None, Regression]:
+        u, v = np.zeros((2, local[0].kept.n_tasks))
+        for fold, table in zip(local, params.tables, strict=False):
+            assert fold.mixed is not None
+            f = _means(fold.kept, lean(fold.kept, fold.mixed, table.shares))
+            u += f * fold.by_task(lean(fold.held_out, fold.mixed, table.shares))
+            v += f**2 * fold.n_held_out()
+        return None, Regression.of(u, v)
+
+    def estimate(self, stats: Regression, params: Testing) -> Findings:
+        return params.found._replace(dependence=stats.dependence())
+
+
+def lean(votes: Labels, q: Floats, shares: Floats) -> Floats:
+    """r of each vote."""
+    task, n_classes = votes.task_of_label(), votes.n_classes
+    confusion = shares.reshape(-1, n_classes, n_classes)
+    leans: Floats = q[task, votes.label]
+    for some in kernels.slices(len(leans), n_classes**2):
+        of_task, of_worker = q[task[some]], confusion[votes.worker[some]]
+        leans[some] -= np.einsum("vl,vlz,vz->v", of_task, of_worker, of_task, optimize=True)
+    return leans
+
+
+def _means(votes: Labels, values: Floats) -> Floats:
+    """The mean of each task's values, by the votes' weights; 0 without votes."""
+    weight = kernels.task_sums(votes.indptr, votes.weighted(np.ones(votes.n_labels)))
+    sums = kernels.task_sums(votes.indptr, votes.weighted(values))
+    means: Floats = sums / np.where(weight > 0, weight, 1.0)
+    return means

@@ -1,0 +1,241 @@
+"""The ladder of `auto`: the weights of its members, by how well they predict held-out votes.
+
+A fifth of the votes is held out, the members are fitted to the others, and each predicts the
+held-out votes by its own states, p(vote) = sum over k of q(k) p(label | worker, k). By how much
+better a higher rung of the ladder predicts a vote than the one below, x = log p_higher - log
+p_lower, has a mean and a standard error, for which the votes of a task count as one draw. The rung
+is climbed as far as
+
+    climb = (mean x - 3 s.e.) / 0.02, from 0 to 1.
+
+Matrices (hierarchical Dawid-Skene and MACE, evenly) weigh a = 0.2 + 0.7 climb against one coin, and
+kinds g = 0.6 climb against matrices: 1 - a, a (1 - g) and a g in all. With few votes each fifth is
+held out in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quorate import kernels
+from quorate.kernels import Floats
+from quorate.labels import Labels
+from quorate.model import Phase, Step
+from quorate.models import two_kinds
+from quorate.models.members import NAMES, Beliefs, MemberParams, Members, MemberStats
+
+HELD_OUT = 5  # one part in so many of the votes is held out
+ENOUGH = 100_000  # votes, of which one part tells enough; with fewer, several are held out in turn
+OF_EACH = 30  # votes of a worker, on average, that tell what models make of workers
+# Matrices are learned of so many classes at most, and of so many cells for each vote, or in all.
+WIDE, CELLS_PER_VOTE, FEW_CELLS = 100, 2, 200_000
+SURE, FAR = 3.0, 0.02  # climb = (mean - SURE s.e.) / FAR
+LEAST_MATRICES, MORE_MATRICES, MOST_KINDS = 0.2, 0.7, 0.6
+
+
+class Fold(NamedTuple):
+    """Some tasks with a part of their votes held out; at the end, the members' beliefs of the kept
+    ones, and the mixture of these."""
+
+    kept: Labels
+    held_out: Labels
+    beliefs: Beliefs = ()
+    mixed: Floats | None = None
+
+    def by_task(self, values: Floats) -> Floats:
+        """The sum of held-out votes' values, by their weights, for each task."""
+        return kernels.task_sums(self.held_out.indptr, self.held_out.weighted(values))
+
+    def n_held_out(self) -> Floats:
+        """The weight of each task's held-out votes."""
+        return self.by_task(np.ones(self.held_out.n_labels))
+
+
+class Findings(NamedTuple):
+    """What the opening phases find, one after the other: whether matrices can be learned; of which
+    share of the votes, and how many parts in turn, some are held out; from which step of agreement
+    on tasks begin in the first kind, with all votes and in each fold; the members' parameters in
+    each fold; then the number of held-out votes, the members' weights, and how far votes depend on
+    each other."""
+
+    with_matrices: bool
+    share: float
+    n_folds: int
+    split: int
+    splits: tuple[int, ...] = ()
+    members: tuple[MemberParams, ...] = ()
+    held_out: int = 0
+    weights: Floats = np.ones(len(NAMES))
+    dependence: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Opening(Phase[Any, Any, Any]):
+    """A phase before the fit to all votes, of so many sweeps."""
+
+    members: Members
+    rounds: int
+
+
+class Size(NamedTuple):
+    """Number of votes, of workers and of classes (the same in every block), and the number of tasks
+    at each step of agreement."""
+
+    blocks: int
+    votes: int
+    workers: int
+    classes: int
+    agreement: two_kinds.Agreement
+
+
+class Look(Opening):
+    """How many votes there are, and how far they agree."""
+
+    def sweep(self, block: Labels, params: None, local: None) -> tuple[None, Size]:
+        agreement = two_kinds.count_agreement(block)
+        return None, Size(1, block.n_labels, block.n_workers, block.n_classes, agreement)
+
+    def estimate(self, stats: Size, params: None) -> Findings:
+        votes, n_workers = max(stats.votes, 1), stats.workers // stats.blocks
+        n_classes = stats.classes // stats.blocks
+        most_cells = max(CELLS_PER_VOTE * votes, FEW_CELLS)
+        return Findings(
+            with_matrices=n_classes <= WIDE and n_workers * n_classes**2 <= most_cells,
+            share=min(1.0, max(ENOUGH, OF_EACH * n_workers) / votes),
+            n_folds=int(np.clip(ENOUGH // votes, 1, HELD_OUT)),
+            split=two_kinds.even_split(stats.agreement),
+        )
+
+
+class Split(Opening):
+    """One part of the votes after the other is held out, of the first tasks of each block where
+    there are very many."""
+
+    @property
+    def seed(self) -> int:
+        seed: int = self.members.models[0].seed
+        return seed
+
+    def sweep(
+        self, block: Labels, params: Findings, local: None
+    ) -> tuple[tuple[Fold, ...], tuple[two_kinds.Agreement, ...]]:
+        some = block[: int(np.searchsorted(block.indptr, params.share * block.n_labels))]
+        part = some.parts(HELD_OUT, self.seed)
+        folds = tuple(
+            Fold(some.only(part != fold), some.only(part == fold)) for fold in range(params.n_folds)
+        )
+        return folds, tuple(two_kinds.count_agreement(fold.kept) for fold in folds)
+
+    def estimate(self, stats: tuple[two_kinds.Agreement, ...], params: Findings) -> Findings:
+        return params._replace(splits=tuple(two_kinds.even_split(each) for each in stats))
+
+
+class Start(Opening):
+    """The members begin from the vote of what is kept."""
+
+    def sweep(
+        self, block: Labels, params: Findings, local: tuple[Fold, ...]
+    ) -> tuple[tuple[Fold, ...], tuple[MemberStats, ...]]:
+        return local, tuple(
+            self.members.count_vote(fold.kept, split, params.with_matrices)
+            for fold, split in zip(local, params.splits, strict=True)
+        )
+
+    def estimate(self, stats: tuple[MemberStats, ...], params: Findings) -> Findings:
+        first = (self.members.first_params(sums, params.weights, 0.0) for sums in stats)
+        return params._replace(members=tuple(first))
+
+
+class FitKept(Opening):
+    """As many steps of the members as they take with all votes."""
+
+    @property
+    def max_iter(self) -> int:
+        return max(self.rounds - 1, 1)
+
+    def sweep(
+        self, block: Labels, params: Findings, local: tuple[Fold, ...]
+    ) -> tuple[tuple[Fold, ...], tuple[MemberStats, ...]]:
+        swept = (
+            self.members.sweep(fold.kept, of_fold)
+            for fold, of_fold in zip(local, params.members, strict=True)
+        )
+        return local, tuple(MemberStats(*(stats for _, stats in each)) for each in swept)
+
+    def estimate(self, stats: tuple[MemberStats, ...], params: Findings) -> Findings:
+        following = (
+            self.members.estimate(sums, of_fold)
+            for sums, of_fold in zip(stats, params.members, strict=True)
+        )
+        return params._replace(members=tuple(following))
+
+    def converged(self, steps: Sequence[Step]) -> bool:
+        return False
+
+
+class Evidence(NamedTuple):
+    """Sums over tasks, with x and n those of a task's held-out votes, for the mean of x and its
+    standard error."""
+
+    x: float
+    n: float
+    xx: float
+    xn: float
+    nn: float
+
+    @classmethod
+    def of(cls, x: Floats, n: Floats) -> Evidence:
+        return cls(*map(float, (x.sum(), n.sum(), x @ x, x @ n, n @ n)))
+
+    def climb(self) -> float:
+        """How far the rung is climbed, from 0 to 1."""
+        mean = self.x / max(self.n, 1.0)
+        variance = (
+            max(self.xx - 2 * mean * self.xn + mean**2 * self.nn, 0.0) / max(self.n, 1.0) ** 2
+        )
+        return float(np.clip((mean - SURE * variance**0.5) / FAR, 0, 1))
+
+
+class Rungs(NamedTuple):
+    """Number of held-out votes, and what they say for matrices against one coin, and for kinds
+    against matrices."""
+
+    held_out: int
+    matrices: Evidence
+    kinds: Evidence
+
+
+class Judge(Opening):
+    """The weights, by how well the members predict held-out votes."""
+
+    def sweep(
+        self, block: Labels, params: Findings, local: tuple[Fold, ...]
+    ) -> tuple[tuple[Fold, ...], Rungs]:
+        matrices, kinds, n = np.zeros((3, local[0].kept.n_tasks))
+        judged = []
+        for fold, of_fold in zip(local, params.members, strict=True):
+            swept = self.members.sweep(fold.kept, of_fold)
+            beliefs = self.members.beliefs(fold.kept, of_fold, swept)
+            judged.append(fold._replace(beliefs=beliefs))
+            n += fold.n_held_out()
+            if params.with_matrices:
+                one_coin, hierarchical, mace, two_kinds = self.members.log_predictions(
+                    fold.kept, fold.held_out, of_fold, swept
+                )
+                evenly = np.logaddexp(hierarchical, mace) - np.log(2)
+                matrices += fold.by_task(evenly - one_coin)
+                kinds += fold.by_task(two_kinds - evenly)
+        held_out = sum(fold.held_out.n_labels for fold in local)
+        return tuple(judged), Rungs(held_out, Evidence.of(matrices, n), Evidence.of(kinds, n))
+
+    def estimate(self, stats: Rungs, params: Findings) -> Findings:
+        a = LEAST_MATRICES + MORE_MATRICES * stats.matrices.climb()
+        g = MOST_KINDS * stats.kinds.climb()
+        weights = np.array([1 - a, a * (1 - g) / 2, a * (1 - g) / 2, a * g])
+        if not params.with_matrices:  # MACE alone stands for them
+            weights = np.array([1 - a, 0.0, a, 0.0])
+        return params._replace(members=(), weights=weights, held_out=stats.held_out)
