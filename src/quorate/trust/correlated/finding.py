@@ -39,6 +39,7 @@ from quorate.trust.correlated.groups import (
     strong_groups,
     vote_weights,
 )
+from quorate.trust.correlated.rating import groups_at_fault
 from quorate.votes.blocks import Blocks, MemoryBlocks
 
 ROUNDS = 4
@@ -127,10 +128,8 @@ def fit_groups(labels: Labels, runs: Sequence[PairCounts], engine: Engine) -> Co
     groups = first_groups(agreeing, labels)
     for _ in range(ROUNDS):
         seen = _fit_once(model, labels, groups, runs, engine)
-        before, groups = (
-            groups,
-            tight_groups(strong_groups(seen.groups), agreeing, labels.n_workers),
-        )
+        tight = tight_groups(strong_groups(seen.groups), agreeing, labels.n_workers)
+        before, groups = groups, groups_at_fault(tight, agreeing, labels)
         if same_groups(before, groups):
             break
     return seen._replace(groups=groups)

@@ -1,0 +1,158 @@
+"""Rating of a group by the other workers: those who agree because they are right are no duplicates.
+
+Votes inside a group cannot tell experts from duplicates, since both nearly always agree. The others
+can, with no model of anybody. Workers who know the truth agree with whoever knows it better than
+with each other: if labels are right with skills s (accuracy beyond chance), two others agree by
+s s', and one of them with a member of the group by s times the member's skill. So where the others
+agree with each other clearly more than with the group, its labels are worse than theirs, and where
+they agree with the group clearly more, better. Known answers tell the same more directly.
+
+The standard error of the difference is that of a ratio estimator over tasks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quorate.kernels import Codes, Floats
+from quorate.labels import Labels
+from quorate.trust.correlated.agreement import AgreeingPairs, label_shares, mean_agreement
+from quorate.trust.correlated.groups import Groups, group_numbers, representatives, vote_weights
+
+ENOUGH_TASKS = 30  # of the group and others, for anything to be told from votes
+ENOUGH_GOLD = 15  # tasks of the group with known answers, for these to decide
+LEAST_LEAD = 0.1  # in agreement beyond chance, or in accuracy
+CLEARLY = 2.0  # standard errors
+IDENTICAL = 0.9  # agreement beyond chance
+
+
+class Rating(NamedTuple):
+    """The agreement beyond chance of others with each other and with the group, or the accuracies
+    of both on known answers; the standard error of the difference, and the number of tasks."""
+
+    others: float
+    group: float
+    error: float
+    tasks: int
+
+    @property
+    def better(self) -> bool:
+        """Whether the group's labels are clearly better than the others'."""
+        return self.group - self.others >= CLEARLY * self.error
+
+    @property
+    def worse(self) -> bool:
+        """Whether the group's labels are clearly worse than the others'."""
+        return self.others - self.group >= max(CLEARLY * self.error, LEAST_LEAD)
+
+    @property
+    def informed(self) -> bool:
+        """Whether the others know enough to be asked."""
+        return self.tasks >= ENOUGH_TASKS and self.others >= LEAST_LEAD
+
+
+class TaskSums(NamedTuple):
+    """Sums over each task: what is compared, and the most that it could be."""
+
+    found: Floats
+    most: Floats
+
+    @property
+    def ratio(self) -> float:
+        return float(self.found.sum() / max(self.most.sum(), 1e-12))
+
+    @property
+    def influence(self) -> Floats:
+        """How much each task moves the ratio."""
+        moved: Floats = (self.found - self.ratio * self.most) / max(self.most.sum(), 1e-12)
+        return moved
+
+
+def groups_at_fault(groups: Groups, pairs: AgreeingPairs, labels: Labels) -> Groups:
+    """The groups that share errors: those clearly worse than the others; and of those who are
+    identical in all but name, who can hardly all be right by themselves, any not clearly better."""
+    if not groups:
+        return ()
+    alike = mean_agreement(groups, pairs, labels.n_workers) >= IDENTICAL
+    share = label_shares(labels)
+    kept = []
+    for i, group in enumerate(groups):
+        rating = rate(i, groups, labels, share)
+        if rating.informed and (rating.worse or (alike[i] and not rating.better)):
+            kept.append(group)
+    return tuple(kept)
+
+
+def rate(which: int, groups: Groups, labels: Labels, share: Floats) -> Rating:
+    """Rate one of the groups by the others, each of the other groups as one voice.
+
+    ``share[worker, class]`` is how often a worker gives a label. Nobody labels a task twice."""
+    theirs = group_numbers(groups, labels.n_workers) == which + 1
+    task = np.repeat(np.arange(labels.n_tasks), labels.n_said)
+    labels = labels.only_tasks(np.bincount(task, theirs[labels.worker], labels.n_tasks) > 0)
+    voices = Voices.of(groups, labels, theirs)
+    if labels.gold is not None and (labels.gold >= 0).sum() >= ENOUGH_GOLD:
+        return _rating(*_accuracies(voices, labels))
+    return _rating(*_agreements(voices, labels, share))
+
+
+class Voices(NamedTuple):
+    """For each label its task, its voice on that task (a group is one), its weight in the voice,
+    and whether it is of the group that is rated."""
+
+    task: Codes
+    voice: Codes
+    weight: Floats
+    inside: Floats
+    n_tasks: int
+
+    @classmethod
+    def of(cls, groups: Groups, labels: Labels, theirs: Floats) -> Voices:
+        task = np.repeat(np.arange(labels.n_tasks), labels.n_said)
+        speaker = representatives(groups, labels.n_workers)[labels.worker]
+        _, voice = np.unique(task * labels.n_workers + speaker, return_inverse=True)
+        whole = tuple(group._replace(correlation=1.0) for group in groups)
+        weight = vote_weights(labels, whole)
+        assert weight is not None
+        return cls(task, voice, weight, theirs[labels.worker].astype(float), labels.n_tasks)
+
+    def sums(self, value: Floats) -> tuple[Floats, Floats]:
+        """Weighted sums over the group's and over the others' labels of each task."""
+        weighted = value * self.weight
+        group = np.bincount(self.task, weighted * self.inside, self.n_tasks)
+        return group, np.bincount(self.task, weighted, self.n_tasks) - group
+
+    def products(self, value: Floats) -> tuple[Floats, Floats]:
+        """Sums of products over pairs of voices: two of the others, and the group with another."""
+        group, others = self.sums(value)
+        voice = np.bincount(self.voice, value * self.weight * (1 - self.inside))
+        first = np.zeros(len(voice), dtype=self.task.dtype)
+        first[self.voice] = self.task
+        squares = np.bincount(first, voice**2, self.n_tasks)
+        return others**2 - squares, group * others
+
+
+def _agreements(voices: Voices, labels: Labels, share: Floats) -> tuple[TaskSums, TaskSums]:
+    """Agreement beyond chance: products of what labels say beyond how often their workers say it,
+    summed over classes, and of its standard deviations."""
+    spread = np.sqrt(np.maximum(1 - (share**2).sum(axis=1), 0))
+    found = np.zeros((2, labels.n_tasks))
+    for c in range(labels.n_classes):
+        found += voices.products((labels.label == c) - share[labels.worker, c])
+    most = voices.products(spread[labels.worker])
+    return TaskSums(found[0], most[0]), TaskSums(found[1], most[1])
+
+
+def _accuracies(voices: Voices, labels: Labels) -> tuple[TaskSums, TaskSums]:
+    """Right labels on tasks with known answers, and all labels there."""
+    assert labels.gold is not None
+    gold = labels.gold[voices.task]
+    right, known = (voices.sums(value.astype(float)) for value in (gold == labels.label, gold >= 0))
+    return TaskSums(right[1], known[1]), TaskSums(right[0], known[0])
+
+
+def _rating(others: TaskSums, group: TaskSums) -> Rating:
+    error = float(np.sqrt(((others.influence - group.influence) ** 2).sum()))
+    return Rating(others.ratio, group.ratio, error, int(((others.most > 0) & (group.most > 0)).sum()))
