@@ -47,10 +47,10 @@ class Rating(NamedTuple):
         """Whether the group's labels are clearly worse than the others'."""
         return self.others - self.group >= max(CLEARLY * self.error, LEAST_LEAD)
 
-    @property
-    def informed(self) -> bool:
-        """Whether the others know enough to be asked."""
-        return self.tasks >= ENOUGH_TASKS and self.others >= LEAST_LEAD
+    def blames(self, alike: float) -> bool:
+        """Whether the others know enough to say that a group with such agreement shares errors."""
+        informed = self.tasks >= ENOUGH_TASKS and self.others >= LEAST_LEAD
+        return informed and (self.worse or (alike >= IDENTICAL and not self.better))
 
 
 class TaskSums(NamedTuple):
@@ -75,12 +75,11 @@ def groups_at_fault(groups: Groups, pairs: AgreeingPairs, labels: Labels) -> Gro
     identical in all but name, who can hardly all be right by themselves, any not clearly better."""
     if not groups:
         return ()
-    alike = mean_agreement(groups, pairs, labels.n_workers) >= IDENTICAL
+    alike = mean_agreement(groups, pairs, labels.n_workers)
     share = label_shares(labels)
     kept = []
     for i, group in enumerate(groups):
-        rating = rate(i, groups, labels, share)
-        if rating.informed and (rating.worse or (alike[i] and not rating.better)):
+        if rate(i, groups, labels, share).blames(alike[i]):
             kept.append(group)
     return tuple(kept)
 
