@@ -29,7 +29,6 @@ from quorate.trust.correlated.agreement import (
     pairs_to_test,
     tight_groups,
 )
-from quorate.trust.correlated.copying import PairCounts, suspects_among
 from quorate.trust.correlated.groups import (
     Group,
     Groups,
@@ -39,6 +38,7 @@ from quorate.trust.correlated.groups import (
     strong_groups,
     vote_weights,
 )
+from quorate.trust.correlated.pairs import PairCounts, suspects_among
 from quorate.trust.correlated.rating import groups_at_fault
 from quorate.votes.blocks import Blocks, MemoryBlocks
 

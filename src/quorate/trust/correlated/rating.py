@@ -15,13 +15,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quorate.kernels import Codes, Floats
+from quorate import kernels
+from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.trust.correlated.agreement import AgreeingPairs, label_shares, mean_agreement
 from quorate.trust.correlated.groups import Groups, group_numbers, representatives, vote_weights
 
-ENOUGH_TASKS = 30  # of the group and others, for anything to be told from votes
+ENOUGH_TASKS = 30  # of the group, for anything to be told from votes
 ENOUGH_GOLD = 15  # tasks of the group with known answers, for these to decide
 LEAST_LEAD = 0.1  # in agreement beyond chance, or in accuracy
 CLEARLY = 2.0  # standard errors
@@ -30,12 +32,11 @@ IDENTICAL = 0.9  # agreement beyond chance
 
 class Rating(NamedTuple):
     """The agreement beyond chance of others with each other and with the group, or the accuracies
-    of both on known answers; the standard error of the difference, and the number of tasks."""
+    of both on known answers; and the standard error of the difference."""
 
     others: float
     group: float
     error: float
-    tasks: int
 
     @property
     def better(self) -> bool:
@@ -49,8 +50,11 @@ class Rating(NamedTuple):
 
     def blames(self, alike: float) -> bool:
         """Whether the others know enough to say that a group with such agreement shares errors."""
-        informed = self.tasks >= ENOUGH_TASKS and self.others >= LEAST_LEAD
+        informed = self.others >= LEAST_LEAD
         return informed and (self.worse or (alike >= IDENTICAL and not self.better))
+
+
+NOTHING_KNOWN = Rating(others=0.0, group=0.0, error=np.inf)
 
 
 class TaskSums(NamedTuple):
@@ -94,42 +98,43 @@ def rate(which: int, groups: Groups, labels: Labels, share: Floats) -> Rating:
     voices = Voices.of(groups, labels, theirs)
     if labels.gold is not None and (labels.gold >= 0).sum() >= ENOUGH_GOLD:
         return _rating(*_accuracies(voices, labels))
+    if labels.n_tasks < ENOUGH_TASKS:
+        return NOTHING_KNOWN
     return _rating(*_agreements(voices, labels, share))
 
 
 class Voices(NamedTuple):
-    """For each label its task, its voice on that task (a group is one), its weight in the voice,
-    and whether it is of the group that is rated."""
+    """Votes of a task by voices, of which a group is one: for each label its voice, its weight in
+    that and whether it is of the group that is rated (1, else 0); and the task of each voice."""
 
-    task: Codes
-    voice: Codes
+    indptr: NDArray[np.integer]
+    voice: NDArray[np.integer]
     weight: Floats
     inside: Floats
-    n_tasks: int
+    task: NDArray[np.integer]
 
     @classmethod
-    def of(cls, groups: Groups, labels: Labels, theirs: Floats) -> Voices:
+    def of(cls, groups: Groups, labels: Labels, theirs: NDArray[np.bool_]) -> Voices:
         task = np.repeat(np.arange(labels.n_tasks), labels.n_said)
         speaker = representatives(groups, labels.n_workers)[labels.worker]
-        _, voice = np.unique(task * labels.n_workers + speaker, return_inverse=True)
+        each, voice = np.unique(task * labels.n_workers + speaker, return_inverse=True)
         whole = tuple(group._replace(correlation=1.0) for group in groups)
         weight = vote_weights(labels, whole)
         assert weight is not None
-        return cls(task, voice, weight, theirs[labels.worker].astype(float), labels.n_tasks)
+        inside = theirs[labels.worker].astype(np.float64)
+        return cls(labels.indptr, voice, weight, inside, each // labels.n_workers)
 
     def sums(self, value: Floats) -> tuple[Floats, Floats]:
         """Weighted sums over the group's and over the others' labels of each task."""
         weighted = value * self.weight
-        group = np.bincount(self.task, weighted * self.inside, self.n_tasks)
-        return group, np.bincount(self.task, weighted, self.n_tasks) - group
+        group = kernels.task_sums(self.indptr, weighted * self.inside)
+        return group, kernels.task_sums(self.indptr, weighted * (1 - self.inside))
 
     def products(self, value: Floats) -> tuple[Floats, Floats]:
         """Sums of products over pairs of voices: two of the others, and the group with another."""
         group, others = self.sums(value)
         voice = np.bincount(self.voice, value * self.weight * (1 - self.inside))
-        first = np.zeros(len(voice), dtype=self.task.dtype)
-        first[self.voice] = self.task
-        squares = np.bincount(first, voice**2, self.n_tasks)
+        squares = np.bincount(self.task, voice**2, len(group))
         return others**2 - squares, group * others
 
 
@@ -147,11 +152,11 @@ def _agreements(voices: Voices, labels: Labels, share: Floats) -> tuple[TaskSums
 def _accuracies(voices: Voices, labels: Labels) -> tuple[TaskSums, TaskSums]:
     """Right labels on tasks with known answers, and all labels there."""
     assert labels.gold is not None
-    gold = labels.gold[voices.task]
+    gold = np.repeat(labels.gold, labels.n_said)
     right, known = (voices.sums(value.astype(float)) for value in (gold == labels.label, gold >= 0))
     return TaskSums(right[1], known[1]), TaskSums(right[0], known[0])
 
 
 def _rating(others: TaskSums, group: TaskSums) -> Rating:
     error = float(np.sqrt(((others.influence - group.influence) ** 2).sum()))
-    return Rating(others.ratio, group.ratio, error, int(((others.most > 0) & (group.most > 0)).sum()))
+    return Rating(others.ratio, group.ratio, error)
