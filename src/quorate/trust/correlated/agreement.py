@@ -6,18 +6,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import kernels, metrics
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
-from quorate.trust.correlated.groups import (
-    Group,
-    Groups,
-    group_numbers,
-    groups_from_pairs,
-    leaves_a_crowd,
-)
+from quorate.trust.correlated.groups import Groups, group_numbers, groups_from_pairs, leaves_a_crowd
 from quorate.trust.correlated.pairs import ENOUGH_SHARED, PairCounts, count_pairs
 
 NEARLY_ALWAYS = (0.8, 0.9, 0.95, 0.98)  # agreement beyond chance: the first that leaves a crowd
@@ -74,33 +67,16 @@ def tight_groups(groups: Groups, pairs: AgreeingPairs, n_workers: int) -> Groups
     """The groups whose pairs agree markedly more than the most agreeing other pairs, as many.
 
     Votes cannot tell which of two camps has copied, but the much tighter one more likely has."""
-    group = _groups_of_pairs(groups, pairs, n_workers)
+    number = group_numbers(groups, n_workers)
+    group = np.where(number[pairs.first] == number[pairs.second], number[pairs.first], 0)
     others = np.sort(pairs.agreement[group == 0])[::-1]
-    inside = mean_agreement(groups, pairs, n_workers)
+    inside = np.bincount(group, pairs.agreement, minlength=len(groups) + 1)
     kept = []
-    for one, agreement in zip(groups, inside, strict=True):
-        most = others[: _n_pairs(one)].sum() / _n_pairs(one)
-        if agreement - most >= MIN_LEAD:
+    for i, one in enumerate(groups, start=1):
+        n_pairs = len(one.workers) * (len(one.workers) - 1) // 2
+        if inside[i] - others[:n_pairs].sum() >= MIN_LEAD * n_pairs:
             kept.append(one)
     return tuple(kept) if len(kept) == len(groups) else tight_groups(tuple(kept), pairs, n_workers)
-
-
-def mean_agreement(groups: Groups, pairs: AgreeingPairs, n_workers: int) -> Floats:
-    """Mean agreement beyond chance of each group's pairs; a pair that is not found has none."""
-    group = _groups_of_pairs(groups, pairs, n_workers)
-    inside = np.bincount(group, pairs.agreement, minlength=len(groups) + 1)[1:]
-    mean: Floats = inside / [_n_pairs(one) for one in groups]
-    return mean
-
-
-def _groups_of_pairs(groups: Groups, pairs: AgreeingPairs, n_workers: int) -> NDArray[np.int64]:
-    """Number of the group that both workers of each pair are in, from 1, or 0."""
-    number = group_numbers(groups, n_workers)
-    return np.where(number[pairs.first] == number[pairs.second], number[pairs.first], 0)
-
-
-def _n_pairs(group: Group) -> int:
-    return len(group.workers) * (len(group.workers) - 1) // 2
 
 
 def _no_pairs() -> tuple[Codes, Codes, Floats]:

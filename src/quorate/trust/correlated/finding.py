@@ -129,7 +129,7 @@ def fit_groups(labels: Labels, runs: Sequence[PairCounts], engine: Engine) -> Co
     for _ in range(ROUNDS):
         seen = _fit_once(model, labels, groups, runs, engine)
         tight = tight_groups(strong_groups(seen.groups), agreeing, labels.n_workers)
-        before, groups = groups, groups_at_fault(tight, agreeing, labels)
+        before, groups = groups, groups_at_fault(tight, labels)
         if same_groups(before, groups):
             break
     return seen._replace(groups=groups)

@@ -20,14 +20,20 @@ from numpy.typing import NDArray
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.trust.correlated.agreement import AgreeingPairs, label_shares, mean_agreement
-from quorate.trust.correlated.groups import Groups, group_numbers, representatives, vote_weights
+from quorate.trust.correlated.agreement import label_shares
+from quorate.trust.correlated.groups import (
+    Group,
+    Groups,
+    group_numbers,
+    representatives,
+    vote_weights,
+)
 
 ENOUGH_TASKS = 30  # of the group, for anything to be told from votes
 ENOUGH_GOLD = 15  # tasks of the group with known answers, for these to decide
 LEAST_LEAD = 0.1  # in agreement beyond chance, or in accuracy
 CLEARLY = 2.0  # standard errors
-IDENTICAL = 0.9  # agreement beyond chance
+IDENTICAL = 0.95  # correlation
 
 
 class Rating(NamedTuple):
@@ -48,10 +54,11 @@ class Rating(NamedTuple):
         """Whether the group's labels are clearly worse than the others'."""
         return self.others - self.group >= max(CLEARLY * self.error, LEAST_LEAD)
 
-    def blames(self, alike: float) -> bool:
-        """Whether the others know enough to say that a group with such agreement shares errors."""
-        informed = self.others >= LEAST_LEAD
-        return informed and (self.worse or (alike >= IDENTICAL and not self.better))
+    def blames(self, group: Group) -> bool:
+        """Whether the others know enough to say that the group shares errors."""
+        if self.others < LEAST_LEAD:
+            return False
+        return self.worse or (group.correlation >= IDENTICAL and not self.better)
 
 
 NOTHING_KNOWN = Rating(others=0.0, group=0.0, error=np.inf)
@@ -74,16 +81,15 @@ class TaskSums(NamedTuple):
         return moved
 
 
-def groups_at_fault(groups: Groups, pairs: AgreeingPairs, labels: Labels) -> Groups:
+def groups_at_fault(groups: Groups, labels: Labels) -> Groups:
     """The groups that share errors: those clearly worse than the others; and of those who are
     identical in all but name, who can hardly all be right by themselves, any not clearly better."""
     if not groups:
         return ()
-    alike = mean_agreement(groups, pairs, labels.n_workers)
     share = label_shares(labels)
     kept = []
     for i, group in enumerate(groups):
-        if rate(i, groups, labels, share).blames(alike[i]):
+        if rate(i, groups, labels, share).blames(group):
             kept.append(group)
     return tuple(kept)
 
