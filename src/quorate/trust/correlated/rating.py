@@ -33,7 +33,7 @@ ENOUGH_TASKS = 30  # of the group, for anything to be told from votes
 ENOUGH_GOLD = 15  # tasks of the group with known answers, for these to decide
 LEAST_LEAD = 0.1  # in agreement beyond chance, or in accuracy
 CLEARLY = 2.0  # standard errors
-IDENTICAL = 0.95  # correlation
+IDENTICAL = 0.9  # correlation
 
 
 class Rating(NamedTuple):
