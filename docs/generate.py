@@ -278,7 +278,7 @@ PARTS = (
     "quorate.diagnosis.facts.Finding",
     "quorate.diagnosis.facts.Agreement",
     "quorate.diagnosis.facts.WorkerGraph",
-    "quorate.diagnosis.facts.CopyingPair",
+    "quorate.diagnosis.facts.AgreeingPair",
     "quorate.diagnosis.facts.WorkerGroup",
     "quorate.diagnosis.facts.WorkerKind",
     "quorate.diagnosis.theory.Knowledge",

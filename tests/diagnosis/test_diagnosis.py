@@ -24,7 +24,7 @@ from quorate.engines.threads import Threads
 from quorate.models.one_coin import one_coin_confusion
 from quorate.report import show_diagnosis
 from quorate.simulation.assignment import teams_of
-from quorate.trust.correlated import copying as pairs
+from quorate.trust.correlated import pairs
 
 
 def frame(labels: Labels, names: str = "w") -> pl.DataFrame:
@@ -246,7 +246,7 @@ def test_the_guilty_are_found_and_nobody_else(seed: int) -> None:
     found = quorate.diagnose(mixed_crowd(seed))
     assert sorted(names_of(found, "spammers")) == [f"w{i}" for i in range(30, 37)]
     assert sorted(names_of(found, "inverted")) == ["w37", "w38", "w39"]
-    (pair,) = found.copying
+    (pair,) = found.agreeing
     assert sorted(pair.workers) == ["w0", "w1"]
     assert pair.agreed > pair.expected * pair.shared
     assert 0.5 < pair.copied <= 1
@@ -262,7 +262,9 @@ def test_a_clean_crowd_is_not_accused() -> None:
         accuracy = 1 / k + (1 - 1 / k) * random.uniform(0.35, 0.95, n)
         crowd = quorate.simulate(one_coin_confusion(accuracy, k), 1200, 5, seed=seed)
         found = quorate.diagnose(frame(crowd.labels))
-        assert not {"spammers", "inverted", "copying"} & {f.name for f in found.findings}, seed
+        assert not {"spammers", "inverted", "unusual agreement"} & {
+            f.name for f in found.findings
+        }, seed
 
 
 def test_tasks_that_are_hard_for_all_do_not_make_copiers() -> None:
@@ -274,7 +276,7 @@ def test_tasks_that_are_hard_for_all_do_not_make_copiers() -> None:
     misled = (task < 400) & (random.random(len(task)) < 0.5)
     label[misled] = task[misled] % 3
     votes = frame(labels).with_columns(label=pl.Series(label))
-    assert not quorate.diagnose(votes).copying
+    assert not quorate.diagnose(votes).agreeing
 
 
 def test_workers_with_few_labels_are_not_judged() -> None:
@@ -418,7 +420,7 @@ def test_the_command_prints_findings_json_and_workers(tmp_path: Path) -> None:
     gold = ["--gold", str(tmp_path / "gold.csv")]
     printed = CliRunner().invoke(main, [*given[:2], *gold, "--json", "--seed", "3"])
     found = json.loads(printed.output)
-    assert {"spammers", "inverted", "copying"} <= {f["name"] for f in found["findings"]}
+    assert {"spammers", "inverted", "unusual agreement"} <= {f["name"] for f in found["findings"]}
     assert all(f["advice"] for f in found["findings"])
     assert found["read"]["workers"] == 40
 

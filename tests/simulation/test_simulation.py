@@ -827,7 +827,7 @@ def test_diagnose_finds_who_misbehaves() -> None:
         if kind == "inverted":
             assert verdict[worker] == "inverted", accuracy
     colluders = set(crowd.workers.filter(pl.col("kind") == "colluder")["worker"])
-    assert {worker for pair in found.copying for worker in pair.workers} == colluders
+    assert {worker for pair in found.agreeing for worker in pair.workers} == colluders
 
 
 # The command line.

@@ -104,13 +104,6 @@ def test_two_groups_are_told_apart(share: float) -> None:
     assert np.mean(before != answers("dawid-skene", weighed)) <= 0.01
 
 
-def test_copies_of_a_good_judge_are_found_too() -> None:
-    random = np.random.default_rng(5)
-    alone = judges(random, random.integers(2, size=500), [0.9, 0.8, 0.75, 0.8, 0.7], 2)
-    _, groups = discounted(panel_labels(np.vstack([alone, *[alone[:1]] * 3]), 2))
-    assert groups == [[0, 5, 6, 7]]
-
-
 # The independent are left alone.
 
 

@@ -2,8 +2,8 @@
 
 from quorate.diagnosis.diagnosis import Diagnosis, diagnose
 from quorate.diagnosis.facts import (
+    AgreeingPair,
     Agreement,
-    CopyingPair,
     Finding,
     WorkerGraph,
     WorkerGroup,
@@ -12,8 +12,8 @@ from quorate.diagnosis.facts import (
 from quorate.diagnosis.theory import Knowledge
 
 __all__ = [
+    "AgreeingPair",
     "Agreement",
-    "CopyingPair",
     "Diagnosis",
     "Finding",
     "Knowledge",

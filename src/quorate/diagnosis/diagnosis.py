@@ -18,8 +18,8 @@ from quorate.diagnosis import findings, graph, workers
 from quorate.diagnosis.agreement import agreement_of
 from quorate.diagnosis.agreement import worker_kinds as agreement_of_kinds
 from quorate.diagnosis.facts import (
+    AgreeingPair,
     Agreement,
-    CopyingPair,
     Finding,
     WorkerGraph,
     WorkerGroup,
@@ -33,7 +33,7 @@ from quorate.fitting import Fit
 from quorate.kernels import Floats
 from quorate.labels import Codebook, Labels
 from quorate.trust import correlated
-from quorate.trust.correlated.copying import Pairs, Suspects, summarise_pairs
+from quorate.trust.correlated.pairs import Pairs, Suspects, summarise_pairs
 from quorate.votes import (
     Kind,
     Reading,
@@ -59,7 +59,7 @@ class Diagnosis:
     agreement: Agreement
     graph: WorkerGraph
     knowledge: Knowledge | None
-    copying: tuple[CopyingPair, ...]
+    agreeing: tuple[AgreeingPair, ...]
     groups: tuple[WorkerGroup, ...]
     kinds: tuple[WorkerKind, ...]
     findings: tuple[Finding, ...]
@@ -123,7 +123,7 @@ class Diagnosis:
             "agreement": asdict(self.agreement),
             "graph": asdict(self.graph),
             "knowledge": None if self.knowledge is None else self.knowledge.as_dict(),
-            "copying": [asdict(pair) for pair in self.copying],
+            "agreeing": [asdict(pair) for pair in self.agreeing],
             "groups": [asdict(group) for group in self.groups],
             "kinds": [asdict(kind) for kind in self.kinds],
             "notes": list(self.notes),
@@ -207,11 +207,11 @@ def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
     evidence = _look(subject, who, engine) if labels.n_classes > 1 else Evidence()
     subject.tell("findings", 3)
     groups, judgement, known = evidence.groups, evidence.judgement, evidence.knowledge
-    copying = () if evidence.pairs is None else _copying(evidence.pairs.copying, book)
+    agreeing = () if evidence.pairs is None else _agreeing(evidence.pairs.suspects, book)
     found = _graph(subject, who, evidence)
     named = _named(groups, book)
     facts = findings.Facts(
-        labels, book, who, found, judgement, known, agreement.alpha, copying, named
+        labels, book, who, found, judgement, known, agreement.alpha, agreeing, named
     )
     kinds = subject.kinds
     subject.tell("done", STEPS)
@@ -222,7 +222,7 @@ def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
         agreement=agreement,
         graph=found,
         knowledge=known,
-        copying=copying,
+        agreeing=agreeing,
         groups=named,
         kinds=() if kinds is None else agreement_of_kinds(labels, kinds, judgement, groups),
         findings=findings.findings(facts),
@@ -307,8 +307,8 @@ def _members(who: graph.Graph, book: Codebook) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(names[a:b]) for a, b in pairwise(edges))
 
 
-def _copying(suspects: Suspects, book: Codebook) -> tuple[CopyingPair, ...]:
+def _agreeing(suspects: Suspects, book: Codebook) -> tuple[AgreeingPair, ...]:
     names = (book.workers.gather(end).to_list() for end in suspects.pairs[:2])
     columns = (*suspects.pairs[2:], suspects.expected, suspects.copied, suspects.p)
     rows = zip(*names, *(column.tolist() for column in columns), strict=True)
-    return tuple(CopyingPair((first, second), *row) for first, second, *row in rows)
+    return tuple(AgreeingPair((first, second), *row) for first, second, *row in rows)

@@ -50,9 +50,10 @@ class WorkerGraph:
 
 
 @dataclass(frozen=True)
-class CopyingPair:
-    """Two workers who agree on more of their shared tasks than their skills explain; `copied` is
-    the share of labels that would have to be copied for that, `p` the chance of it otherwise."""
+class AgreeingPair:
+    """Two workers who agree on more of their shared tasks than their accuracies explain, duplicates
+    or experts among others; `copied` is the share of labels that would have to be copied for that,
+    `p` the chance of it otherwise."""
 
     workers: tuple[Any, Any]
     shared: int

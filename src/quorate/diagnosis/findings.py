@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quorate.diagnosis.facts import CopyingPair, Finding, WorkerGraph, WorkerGroup
+from quorate.diagnosis.facts import AgreeingPair, Finding, WorkerGraph, WorkerGroup
 from quorate.diagnosis.graph import Graph
 from quorate.diagnosis.theory import Knowledge
 from quorate.diagnosis.workers import Judgement
@@ -29,7 +29,7 @@ class Facts(NamedTuple):
     judgement: Judgement | None
     knowledge: Knowledge | None
     alpha: float | None
-    copying: Sequence[CopyingPair]
+    agreeing: Sequence[AgreeingPair]
     groups: Sequence[WorkerGroup]
 
     def named(self, which: NDArray[np.bool_]) -> pl.Series:
@@ -160,15 +160,17 @@ def _workers(facts: Facts) -> Iterator[Finding]:
 
 def _correlated(facts: Facts) -> Iterator[Finding]:
     """Workers whose votes are not independent."""
-    if facts.copying:
-        names = [name for pair in facts.copying for name in pair.workers]
+    if facts.agreeing:
+        names = [name for pair in facts.agreeing for name in pair.workers]
         yield Finding(
-            "copying",
+            "unusual agreement",
             "warning",
-            f"{_count(len(facts.copying), 'pair')} of workers agree{_s(len(facts.copying))} more"
-            " than their skills explain.",
-            "Their votes are not independent, and count as one: keep one of each pair, or look for"
-            " a shared source (an account used by two, a model behind both).",
+            f"{_count(len(facts.agreeing), 'pair')} of workers agree{_s(len(facts.agreeing))} more"
+            " than expected: duplicates (an account used by two, a model behind both), or experts"
+            " among others who know less.",
+            "Known answers (gold) to some of their tasks tell which, or a look at tasks where such"
+            " a pair contradicts the others: duplicates are wrong together there, experts right."
+            " Of duplicates keep one; experts need nothing.",
             facts.series(names),
         )
     if facts.groups:

@@ -119,9 +119,9 @@ def _finding(finding: Mapping[str, Any], diagnosis: Mapping[str, Any], console: 
     level = finding["level"]
     console.print(Text(f" {finding['name']}", style=STYLES[level]).append(f" ({level})", "dim"))
     lines = [finding["what"]]
-    if finding["name"] == "copying":
-        lines += [_pair(pair) for pair in diagnosis["copying"][:SHOWN_PAIRS]]
-        lines += _more(len(diagnosis["copying"]), SHOWN_PAIRS)
+    if finding["name"] == "unusual agreement":
+        lines += [_pair(pair) for pair in diagnosis["agreeing"][:SHOWN_PAIRS]]
+        lines += _more(len(diagnosis["agreeing"]), SHOWN_PAIRS)
     elif finding["workers"]:
         names = ", ".join(map(named, finding["workers"][:SHOWN_NAMES]))
         lines.append(" ".join([names, *_more(len(finding["workers"]), SHOWN_NAMES)]))

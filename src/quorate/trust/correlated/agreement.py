@@ -10,8 +10,8 @@ import numpy as np
 from quorate import kernels, metrics
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
-from quorate.trust.correlated.copying import ENOUGH_SHARED, PairCounts, count_pairs
 from quorate.trust.correlated.groups import Groups, group_numbers, groups_from_pairs, leaves_a_crowd
+from quorate.trust.correlated.pairs import ENOUGH_SHARED, PairCounts, count_pairs
 
 NEARLY_ALWAYS = (0.8, 0.9, 0.95, 0.98)  # agreement beyond chance: the first that leaves a crowd
 MIN_AGREEMENT = 0.2  # beyond chance
@@ -44,7 +44,7 @@ def pairs_to_test(labels: Labels, seed: int) -> list[PairCounts]:
 
 def agreeing_pairs(labels: Labels, runs: Iterable[PairCounts]) -> AgreeingPairs:
     """Pairs that agree beyond chance."""
-    share = _label_shares(labels)
+    share = label_shares(labels)
     found = [_no_pairs(), *(_beyond_chance(pairs, share) for pairs in runs)]
     return AgreeingPairs(*map(np.concatenate, zip(*found, strict=True)))
 
@@ -83,7 +83,7 @@ def _no_pairs() -> tuple[Codes, Codes, Floats]:
     return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
 
 
-def _label_shares(labels: Labels) -> Floats:
+def label_shares(labels: Labels) -> Floats:
     """Share of each class among a worker's labels, ``[worker, class]``."""
     count = np.bincount(labels.pair, minlength=labels.n_workers * labels.n_classes)
     count = count.reshape(labels.n_workers, labels.n_classes)

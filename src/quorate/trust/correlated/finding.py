@@ -5,7 +5,8 @@ So groups are first made too large, of all workers who nearly always agree: a cr
 group counts once is a smaller crowd, but no biased one. Pairs are tested against its posterior:
 workers who agree no more than skills explain are let go, those who agree more form a group, until
 the groups stay the same. Where two camps contradict each other, votes cannot tell which of them is
-right: a group has to be markedly tighter than any other to be discounted.
+right: a group has to be markedly tighter than any other to be discounted. And those who agree
+because they are right are left alone: a group is discounted only if the others rate it worse.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from quorate.trust.correlated.agreement import (
     pairs_to_test,
     tight_groups,
 )
-from quorate.trust.correlated.copying import PairCounts, suspects_among
 from quorate.trust.correlated.groups import (
     Group,
     Groups,
@@ -39,6 +39,8 @@ from quorate.trust.correlated.groups import (
     strong_groups,
     vote_weights,
 )
+from quorate.trust.correlated.pairs import PairCounts, suspects_among
+from quorate.trust.correlated.rating import groups_at_fault
 from quorate.votes.blocks import Blocks, MemoryBlocks
 
 ROUNDS = 4
@@ -71,7 +73,8 @@ class CorrelationFit(NamedTuple):
 def independence(labels: Labels, *, seed: int = 0, engine: Engine | None = None) -> Independence:
     """Find groups of correlated workers, and weight their votes.
 
-    Workers are correlated if they agree more than their skills explain. One of n votes of a group
+    Workers are correlated if they agree more than their skills explain; groups that the others rate
+    better are taken for experts, and left alone. One of n votes of a group
     on a task counts 1 / (1 + (n - 1) correlation); fit a model to `replace(labels,
     weight=found.weight)`. It takes a pass over the pairs of workers who share tasks; where some
     share enough, a fit of Dawid-Skene, and up to three more where there are groups. With more than
@@ -127,10 +130,8 @@ def fit_groups(labels: Labels, runs: Sequence[PairCounts], engine: Engine) -> Co
     groups = first_groups(agreeing, labels)
     for _ in range(ROUNDS):
         seen = _fit_once(model, labels, groups, runs, engine)
-        before, groups = (
-            groups,
-            tight_groups(strong_groups(seen.groups), agreeing, labels.n_workers),
-        )
+        tight = tight_groups(strong_groups(seen.groups), agreeing, labels.n_workers)
+        before, groups = groups, groups_at_fault(tight, labels)
         if same_groups(before, groups):
             break
     return seen._replace(groups=groups)

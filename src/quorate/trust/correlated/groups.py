@@ -13,7 +13,7 @@ from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 
 ENOUGH_VOICES = 3  # independent workers that make a crowd
-STRONG = 0.5  # correlation
+STRONG = 0.75  # correlation
 
 
 class Group(NamedTuple):

@@ -65,7 +65,7 @@ class Pairs(NamedTuple):
 
     `pairs` is their number, `least` and `median` are of the number of shared tasks. For the pairs
     of workers whose skills are identified there are the Frobenius norm of ``N`` and a bound on the
-    norm of the agreements' noise; `copying` has the suspects."""
+    norm of the agreements' noise."""
 
     pairs: int
     sampled: bool
@@ -74,7 +74,7 @@ class Pairs(NamedTuple):
     weight_norm: float
     noise_norm: float
     tested: int
-    copying: Suspects
+    suspects: Suspects
 
 
 def summarise_pairs(
@@ -110,7 +110,7 @@ def summarise_pairs(
         weight_norm=squares**0.5,
         noise_norm=_deviation(labels.n_classes, count) * float(rows.max(initial=0.0)),
         tested=tests.tested,
-        copying=tests.suspects(),
+        suspects=tests.suspects(),
     )
 
 
