@@ -147,7 +147,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
             members=self.members.estimate(stats.members, params.members),
             rounds=rounds,
             objective=now,
-            last=settled or rounds + 1 >= self.max_iter,
+            last=params.last or settled or rounds + 1 >= self.max_iter,
         )
 
     def _objective(self, stats: Stats, params: Params) -> float:
