@@ -52,18 +52,17 @@ def _confidence(part: Part) -> Floats:
     return np.where(part.codes, part.posterior, 1 - part.posterior)
 
 
-def _overview(tasks: Answers, n_options: int) -> Overview:
+def _overview(tasks: Answers, of_options: Sequence[Overview]) -> Overview:
     """Overview of the right options; a task is nearly tied if one of its options is."""
-    total = Overview(0, np.zeros(n_options), 0.0, 0)
+    answered, confidence, n_tasks, near_ties = np.zeros(len(of_options)), 0.0, 0, 0
     for part in tasks.parts():
-        near = (np.abs(2 * part.posterior - 1) < NEAR_TIE).any(axis=1)
-        total = Overview(
-            total.tasks + len(part.codes),
-            total.answered + part.codes.sum(axis=0),
-            total.confidence + float(_confidence(part).mean(axis=1).sum()),
-            total.near_ties + int(near.sum()),
-        )
-    return total
+        n_tasks += len(part.codes)
+        answered += part.codes.sum(axis=0)
+        confidence += float(_confidence(part).mean(axis=1).sum())
+        near_ties += int((np.abs(2 * part.posterior - 1) < NEAR_TIE).any(axis=1).sum())
+    known = sum(overview.known for overview in of_options)
+    strata: Floats = np.sum([overview.strata for overview in of_options], axis=0)
+    return Overview(n_tasks, answered, confidence, near_ties, 0, known, strata)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -97,7 +96,7 @@ class Multilabel(Result):
             converged=all(result.converged for result in every),
             seconds=sum(result.seconds for result in every),
             tally=sum((result.tally for result in every), start=np.zeros(2)),
-            overview=_overview(tasks, len(every)),
+            overview=_overview(tasks, [result.overview for result in every]),
             tasks=tasks,
             notes=tuple(dict.fromkeys([*votes.notes, *notes])),
             codebook=replace(every[0].codebook, classes=votes.codebook.classes),
