@@ -132,7 +132,7 @@ class Keeper:
         return self._forks == forks
 
     def require_this_process(self) -> None:
-        if not self.is_of_this_process:
+        if self._forks != forks:
             raise UsageError(
                 f"{self.database.directory} was opened before this process was forked from the one"
                 " that has it open: open it here, with read_only=True while the other has it."
@@ -146,17 +146,15 @@ class Keeper:
 
     def keep_vote(self, ledger: Ledger, id: int, codes: Sequence[int]) -> None:
         """The vote that was counted last, and its names."""
-        names, (task, worker, label) = ledger.names, codes
-        ids = names["task"].ids.cells[task], names["worker"].ids.cells[worker]
-        vote = (id, *ids, names["label"].ids.cells[label])
-        if new := ledger.new_names():
-            self.database.add(new, [vote])
+        new = ledger.new_names()
+        self.database.add_vote((id, *ledger.ids_of(codes)), new)
+        if new:
             self._names_are_kept(ledger, new)
-        else:
-            self.database.add_vote(vote)
         self.last_vote = id
 
-    def keep_votes(self, ledger: Ledger, ids: Sequence[int], codes: Sequence[Any]) -> None:
+    def keep_votes(
+        self, ledger: Ledger, ids: Sequence[int] | NDArray[np.int64], codes: Sequence[Any]
+    ) -> None:
         """The votes that were counted last, and their names."""
         rows = np.empty((4, len(ids)), dtype=np.int64)
         rows[0] = ids
@@ -165,7 +163,7 @@ class Keeper:
         new = ledger.new_names()
         self.database.add(new, rows)
         self._names_are_kept(ledger, new)
-        self.last_vote = ids[-1]
+        self.last_vote = int(ids[-1])
 
     def _names_are_kept(self, ledger: Ledger, new: Mapping[str, list[tuple[int, Any]]]) -> None:
         for role, some in new.items():

@@ -50,6 +50,7 @@ class Ledger:
 
     def __init__(self, names: Mapping[str, Names], state: State) -> None:
         self.names, self.state = names, state
+        self._tasks, self._workers, self._classes = (names[role] for role in ROLES)
         state.keys = names["task"].keys
         self.from_start = state.ballots.n_votes
         self.sizes, self.ids = Column(np.int64), Column(np.int64)
@@ -81,7 +82,7 @@ class Ledger:
         self,
         asked: Sequence[Sequence[Any]],
         found: Sequence[Any],
-        ids: Sequence[int],
+        ids: Sequence[int] | NDArray[np.int64],
         count: Callable[[], T],
         keep: Callable[[], None] | None = None,
         first: slice | NDArray[np.bool_] | None = None,
@@ -114,23 +115,35 @@ class Ledger:
         """`count` for one vote, which is most of what is done: straight."""
         before = self._names_before = self._n_names()
         self.whole = False
-        if -1 in codes:
-            for i, names in enumerate(self.names.values()):
+        new = -1 in codes
+        if new:
+            for i, role in enumerate(ROLES):
                 if codes[i] < 0:
-                    codes[i] = names.append(vote[i])
+                    codes[i] = self.names[role].append(vote[i])
         task, worker, label = codes
         done = Done(self.state.before((task,)), before, 1, self.settled)
-        wider = self._make_room()
+        wider = new and self._make_room()
         self.settled = None
-        belief = self.state.add(task, [(worker, label)])
+        belief = self.state.add(task, ((worker, label),))
         self.ids.append(id)
         self.sizes.append(1)
         self._remember(done, wider)
         self._keep(keep, done)
         return belief
 
+    def codes_of(self, vote: Sequence[Any]) -> list[int]:
+        """The codes of a vote's names, -1 for a new one that is fit for a code."""
+        task, worker, label = vote
+        return [self._tasks.code(task), self._workers.code(worker), self._classes.code(label)]
+
+    def ids_of(self, codes: Sequence[int]) -> tuple[int, int, int]:
+        """The numbers under which a vote's names are kept."""
+        task, worker, label = codes
+        tasks, workers, classes = self._tasks.ids, self._workers.ids, self._classes.ids
+        return tasks.cells[task], workers.cells[worker], classes.cells[label]
+
     def _n_names(self) -> tuple[int, ...]:
-        return tuple([len(names.names) for names in self.names.values()])
+        return len(self._tasks.names), len(self._workers.names), len(self._classes.names)
 
     def _remember(self, done: Done, wider: bool) -> None:
         """For `undo`; what was believed of fewer classes is of no use."""
@@ -159,13 +172,11 @@ class Ledger:
 
     def new_names(self) -> dict[str, list[tuple[int, Any]]]:
         """Names that came with the last step, with their ids."""
-        if self._names_before == self._n_names():
-            return {}
-        return {
-            role: names.new(n)
-            for (role, names), n in zip(self.names.items(), self._names_before, strict=True)
-            if len(names) > n
-        }
+        new = {}
+        for role, before, now in zip(ROLES, self._names_before, self._n_names(), strict=True):
+            if now > before:
+                new[role] = self.names[role].new(before)
+        return new
 
     def settle(self, result: Result | None, keep: Callable[[], None] | None = None) -> None:
         """Believe what a fit of all votes has found, if there are votes."""
@@ -181,10 +192,11 @@ class Ledger:
 
     def _make_room(self) -> bool:
         """Whether there are new classes."""
-        wider = len(self.names["label"]) > self.state.n_classes
+        n_tasks, n_workers, n_classes = self._n_names()
+        wider = n_classes > self.state.n_classes
         if wider:
-            self.state.widen(len(self.names["label"]))
-        self.state.grow(len(self.names["task"]), len(self.names["worker"]))
+            self.state.widen(n_classes)
+        self.state.grow(n_tasks, n_workers)
         return wider
 
     # The way back.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quorate import metrics
 from quorate.aggregation import result_of
@@ -280,7 +281,9 @@ class Online:
             if place < len(counted) and counted[place] == id:
                 self._removed.add(id)
 
-    def count_again(self, ids: Sequence[int], columns: Sequence[Sequence[Any]]) -> None:
+    def count_again(
+        self, ids: Sequence[int] | NDArray[np.int64], columns: Sequence[Sequence[Any]]
+    ) -> None:
         """What is kept already: a step's votes, by name, or a settling."""
         if len(ids):
             self._count_rows(ids, columns, None)
@@ -318,14 +321,14 @@ class Online:
             gone = set(thinned(places))
             self._checkpoints = [c for c in self._checkpoints if (c.votes, c.steps) not in gone]
 
-    def _next_ids(self, n: int) -> range:
+    def _next_ids(self, n: int) -> NDArray[np.int64]:
         last = self.ledger.last_id if self._keeper is None else self._keeper.last_vote
-        return range(last + 1, last + 1 + n)
+        return np.arange(last + 1, last + 1 + n)
 
     def _add_vote(self, vote: Sequence[Any]) -> Answer:
         _require_vote(vote)
         keeper, ledger = self._keeper, self.ledger
-        codes = [ledger.names[role].code(name) for role, name in zip(ROLES, vote, strict=True)]
+        codes = ledger.codes_of(vote)
         self._require_open(vote[:1], codes[:1])
         self._unsure = True
         if keeper is None:
@@ -343,7 +346,10 @@ class Online:
         return self._answers(*self._count_rows(self._next_ids(len(rows)), columns, self._keeper))
 
     def _count_rows(
-        self, ids: Sequence[int], columns: Sequence[Sequence[Any]], keeper: Keeper | None
+        self,
+        ids: Sequence[int] | NDArray[np.int64],
+        columns: Sequence[Sequence[Any]],
+        keeper: Keeper | None,
     ) -> tuple[Sequence[int], Sequence[Sequence[float]]]:
         """The tasks of some votes, and what is then believed of them."""
         found = self._look_up(columns)
@@ -362,7 +368,7 @@ class Online:
         self,
         asked: Sequence[Sequence[Any]],
         found: Sequence[Any],
-        ids: Sequence[int],
+        ids: Sequence[int] | NDArray[np.int64],
         count: Callable[[], T],
         keeper: Keeper | None,
         coded: Sequence[Any] | None = None,
