@@ -605,7 +605,7 @@ def test_what_is_kept_and_cannot_be_counted_does_not_keep_it_from_opening(tmp_pa
         online.add(("t1", "w", "a"))
         database = online._keeper.database  # type: ignore[union-attr]
         database.add({"task": [(1, 5)]}, [(2, 1, 0, 0)])  # a number among words
-        database.add_vote((3, 0, 0, 1))
+        database.add_vote((3, 0, 0, 1), {})
     with Online.open(tmp_path) as online:
         assert online.n_votes == 2
         assert "1 votes that are kept could not be counted" in online.notes[0]

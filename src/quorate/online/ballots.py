@@ -68,17 +68,14 @@ class Ballots:
     """Every vote in the order they came, each with a link to its task's vote before.
 
     With a half-life, in votes of a worker, a vote weighs less the more votes its worker has cast
-    since: half after so many.
+    since: half after so many. Without one, ages are not kept.
     """
 
     def __init__(self, half_life: float | None = None) -> None:
         self.half_life = half_life
         self.task, self.worker, self.label = Column(np.int32), Column(np.int32), Column(np.int32)
         self._earlier, self._latest = Column(np.int64), Column(np.int64)
-        self._age, self._cast = (
-            Column(np.int64),
-            Column(np.int64),
-        )  # the age if there are half-lives
+        self._age, self._cast = Column(np.int64), Column(np.int64)
 
     @property
     def n_votes(self) -> int:
@@ -94,7 +91,9 @@ class Ballots:
 
     def grow(self, n_tasks: int, n_workers: int) -> None:
         before = self.n_tasks
-        if n_tasks > before:
+        if n_tasks == before + 1:
+            self._latest.append(-1)
+        elif n_tasks > before:
             self._latest.grow(n_tasks)
             self._latest.values[before:] = -1
         if n_workers > self.n_workers:

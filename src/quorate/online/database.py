@@ -263,8 +263,7 @@ class Database:
             if not names:
                 self._execute(INSERT_VOTE, row)
             elif new_task and not isinstance(name := new_task[0][1], bool):
-                (checksum,) = _name_sums("task", (task,), (name,))
-                self._execute(INSERT_VOTE_ON_NEW_TASK, (*row, name, checksum))
+                self._execute(INSERT_VOTE_ON_NEW_TASK, (*row, name, _name_sum("task", task, name)))
             else:
                 self.add(names, [vote])
         except sqlite3.Error as error:
@@ -528,7 +527,18 @@ def _name_sums(role: str, ids: Sequence[int], names: Sequence[Any]) -> list[int]
     try:
         return list(map(zlib.crc32, map(str.encode, text), ids))
     except UnicodeEncodeError:
-        raise DataError(f"A {role} has half a character in its name.") from None
+        raise _half_a_character(role) from None
+
+
+def _name_sum(role: str, id: int, name: Any) -> int:
+    try:
+        return zlib.crc32(_spelt(name).encode(), id)
+    except UnicodeEncodeError:
+        raise _half_a_character(role) from None
+
+
+def _half_a_character(role: str) -> DataError:
+    return DataError(f"A {role} has half a character in its name.")
 
 
 def _spelt(name: Any) -> str:

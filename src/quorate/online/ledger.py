@@ -26,13 +26,9 @@ ROLES = ("task", "worker", "label")
 MOST_BELIEFS = 50_000  # of tasks, kept to undo the latest steps
 
 
-class Done(NamedTuple):
-    """A step that can be undone."""
-
-    undo: Undo
-    names: tuple[int, ...]
-    votes: int
-    settled: Result | None
+# A step that can be undone: what it changed, and before it the names, its votes, and what was
+# settled. Every vote makes one, so it is a bare tuple.
+Done = tuple[Undo, tuple[int, ...], int, Result | None]
 
 
 class Checkpoint(NamedTuple):
@@ -95,7 +91,7 @@ class Ledger:
         for role, names, codes in zip(ROLES, asked, found, strict=True):
             self.names[role].complete(names, codes)
         tasks = _once(found[0]) if first is None else found[0][first]
-        done = Done(self.state.before(tasks), self._names_before, len(ids), self.settled)
+        done = (self.state.before(tasks), self._names_before, len(ids), self.settled)
         wider = self._make_room()
         self.settled = None
         answer = count()
@@ -121,7 +117,7 @@ class Ledger:
                 if codes[i] < 0:
                     codes[i] = self.names[role].append(vote[i])
         task, worker, label = codes
-        done = Done(self.state.before((task,)), before, 1, self.settled)
+        done = (self.state.before((task,)), before, 1, self.settled)
         wider = new and self._make_room()
         self.settled = None
         belief = self.state.add(task, ((worker, label),))
@@ -151,9 +147,9 @@ class Ledger:
             self._forget_done()
             return
         self._done.append(done)
-        self._n_beliefs += len(done.undo.tasks)
+        self._n_beliefs += len(done[0].tasks)
         while self._n_beliefs > MOST_BELIEFS:
-            self._n_beliefs -= len(self._done.popleft().undo.tasks)
+            self._n_beliefs -= len(self._done.popleft()[0].tasks)
 
     def _forget_done(self) -> None:
         self._done.clear()
@@ -172,7 +168,9 @@ class Ledger:
 
     def new_names(self) -> dict[str, list[tuple[int, Any]]]:
         """Names that came with the last step, with their ids."""
-        new = {}
+        new: dict[str, list[tuple[int, Any]]] = {}
+        if self._names_before == self._n_names():
+            return new
         for role, before, now in zip(ROLES, self._names_before, self._n_names(), strict=True):
             if now > before:
                 new[role] = self.names[role].new(before)
@@ -208,14 +206,14 @@ class Ledger:
     def undo(self) -> None:
         """Undo the last step."""
         self.whole = False
-        done = self._done.pop()
-        self._n_beliefs -= len(done.undo.tasks)
-        self.state.undo(done.undo)
-        for names, n in zip(self.names.values(), done.names, strict=True):
+        undo, n_names, n_votes, settled = self._done.pop()
+        self._n_beliefs -= len(undo.tasks)
+        self.state.undo(undo)
+        for names, n in zip(self.names.values(), n_names, strict=True):
             names.cut(n)
-        self.ids.cut(self.ids.height - done.votes)
+        self.ids.cut(self.ids.height - n_votes)
         self.sizes.cut(self.n_steps - 1)
-        self.settled = done.settled
+        self.settled = settled
         self.whole = True
 
     def checkpoint(self) -> Checkpoint:

@@ -281,9 +281,7 @@ class Online:
             if place < len(counted) and counted[place] == id:
                 self._removed.add(id)
 
-    def count_again(
-        self, ids: Sequence[int] | NDArray[np.int64], columns: Sequence[Sequence[Any]]
-    ) -> None:
+    def count_again(self, ids: Sequence[int], columns: Sequence[Sequence[Any]]) -> None:
         """What is kept already: a step's votes, by name, or a settling."""
         if len(ids):
             self._count_rows(ids, columns, None)
@@ -329,7 +327,8 @@ class Online:
         _require_vote(vote)
         keeper, ledger = self._keeper, self.ledger
         codes = ledger.codes_of(vote)
-        self._require_open(vote[:1], codes[:1])
+        if self._start is not None:
+            self._require_open(vote[:1], codes[:1])
         self._unsure = True
         if keeper is None:
             belief = ledger.count_vote(vote, codes, ledger.last_id + 1)

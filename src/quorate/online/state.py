@@ -61,9 +61,10 @@ class State:
 
     def grow(self, n_tasks: int, n_workers: int) -> None:
         """Room for tasks and workers with new codes."""
-        if n_tasks > self.ballots.n_tasks or n_workers > self.ballots.n_workers:
-            self.ballots.grow(n_tasks, n_workers)
-            self.belief.grow(n_tasks)
+        more_workers = n_workers > self.ballots.n_workers
+        self.ballots.grow(n_tasks, n_workers)
+        self.belief.grow(n_tasks)
+        if more_workers:
             self.sums.grow(n_workers)
 
     @property
@@ -176,7 +177,11 @@ class State:
         return [round(share * GRAIN) / GRAIN for share in belief]
 
     def _posterior(self, votes: Sequence[Said]) -> list[float]:
-        log_prior = [log(p) if p > 0 else kernels.LOG_ZERO for p in self._prior()]
+        prior = self._prior()
+        if all(prior):
+            log_prior = list(map(log, prior))
+        else:
+            log_prior = [log(p) if p > 0 else kernels.LOG_ZERO for p in prior]
         log_joint = self.sums.evidence(votes, log_prior)
         highest = max(log_joint)
         joint = [exp(value - highest) for value in log_joint]
