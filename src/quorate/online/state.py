@@ -29,6 +29,7 @@ from quorate.online.ballots import Ballots, Column, Places
 from quorate.online.sums import Said, learned, sums_for
 
 GRAIN = 2.0**32
+NEARLY = 1 - 1e-12  # of the highest belief: as high, but for rounding
 KeysOfCodes = Callable[[Sequence[int]], kernels.Keys]
 
 
@@ -80,7 +81,7 @@ class State:
             known = tasks < believed.height
             belief[known] = believed.rows.take(tasks[known], axis=0)
         else:
-            belief = [self._counted(task) for task in tasks]
+            belief = list(map(self._counted, tasks))
         sizes = (ballots.n_votes, ballots.n_tasks, ballots.n_workers)
         return Undo(tasks, belief, *sizes, self.hard)
 
@@ -248,8 +249,11 @@ class State:
 
     def choose(self, task: int, belief: Sequence[float]) -> int:
         """The likeliest class; a tie falls as it does for hard answers."""
+        ordered = sorted(belief)
+        if len(ordered) == 1 or ordered[-2] < ordered[-1] * NEARLY:
+            return belief.index(ordered[-1])
         best = _tied(belief)
-        if len(best) == 1 or self.model.ties != "random":
+        if self.model.ties != "random":
             return best[0]
         key = int(self.keys([task])[0])
         random = kernels.hashed_uniform_row(key, self.n_classes, self.model.seed)
@@ -364,10 +368,7 @@ def _numbered(codes: Codes, n: int) -> tuple[Codes, Codes]:
 
 def _tied(belief: Sequence[float]) -> list[int]:
     """The classes that share the highest belief, but for rounding."""
-    ordered = sorted(belief)
-    least = ordered[-1] * (1 - 1e-12)
-    if len(ordered) == 1 or ordered[-2] < least:
-        return [belief.index(ordered[-1])]
+    least = max(belief) * NEARLY
     return [i for i, share in enumerate(belief) if share >= least]
 
 
