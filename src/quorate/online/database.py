@@ -123,6 +123,8 @@ class Content(NamedTuple):
 
     def without(self, removed: Collection[int]) -> Content:
         """The same, as if some votes had never come."""
+        if not removed:
+            return self
         stay = ~np.isin(self.votes[:, 0], list(removed))
         return self._replace(votes=self.votes[stay], batch=self.batch[stay])
 
