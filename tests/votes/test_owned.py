@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 from pathlib import Path
 from types import FrameType
@@ -20,7 +21,8 @@ def interrupted(nth: int) -> tuple[Any, list[int]]:
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         if frame.f_code.co_filename != owned.__file__:
             return None
-        if event == "line":
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+        if event == "line" and line != "return":  # where Python looks for no signals
             seen.append(frame.f_lineno)
             if len(seen) == nth:
                 raise KeyboardInterrupt
