@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,7 +168,7 @@ class Keeper:
 
     def _names_are_kept(self, ledger: Ledger, new: Mapping[str, list[tuple[int, Any]]]) -> None:
         for role, some in new.items():
-            ledger.names[role].kept.extend([name for _, name in some])
+            ledger.names[role].kept.extend(map(itemgetter(1), some))
 
     def remove(self, id: int) -> None:
         self.database.remove(len(self.removed) + 1, id)
