@@ -29,6 +29,7 @@ from quorate.online.ballots import Ballots, Column, Places
 from quorate.online.sums import Said, learned, sums_for
 
 GRAIN = 2.0**32
+ROUNDING = 1.5 * 2**52 / GRAIN  # added to a share, it leaves no room for anything finer
 NEARLY = 1 - 1e-12  # of the highest belief: as high, but for rounding
 KeysOfCodes = Callable[[Sequence[int]], kernels.Keys]
 
@@ -175,7 +176,7 @@ class State:
             counted = [0.0] * len(belief)
             counted[self.choose(task, belief)] = 1.0
             return counted
-        return [round(share * GRAIN) / GRAIN for share in belief]
+        return [share + ROUNDING - ROUNDING for share in belief]
 
     def _posterior(self, votes: Sequence[Said]) -> list[float]:
         prior = self._prior()
