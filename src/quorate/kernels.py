@@ -32,6 +32,7 @@ KeysOf = Callable[[NDArray[np.intp]], Keys]
 # The logarithm of a zero probability: finite, so that sums never make a NaN, and so low that a
 # class with one more zero than another always loses, as in the limit of a vanishing probability.
 LOG_ZERO = -1e9
+ALL_BITS = 2**64 - 1
 
 CACHED = 400_000  # numbers that fit in a cache
 AT_ONCE = 40_000  # labels, whose ones are read from the cache
@@ -404,3 +405,19 @@ def hashed_uniform(key: NDArray[np.integer], width: int, seed: int) -> Floats:
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
     bits ^= bits >> np.uint64(31)
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def hashed_uniform_row(key: int, width: int, seed: int) -> list[float]:
+    """The random numbers of one key in plain Python, which takes a tenth of the time.
+
+    Examples:
+        >>> hashed_uniform_row(7, 3, 5) == hashed_uniform(np.array([7]), 3, 5)[0].tolist()
+        True
+    """
+    start, found = key * width + int(seed) * 0xD1342543DE82EF95, []
+    for number in range(1, width + 1):
+        bits = (start + number) * 0x9E3779B97F4A7C15 & ALL_BITS
+        bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 & ALL_BITS
+        bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & ALL_BITS
+        found.append(((bits ^ bits >> 31) >> 11) * 2.0**-53)
+    return found
