@@ -135,7 +135,6 @@ class Model(Phase[P, L, S], Options):
     two_classes_only: ClassVar[bool] = False
     learns_from_features: ClassVar[bool] = False
     in_memory_only: ClassVar[bool] = False  # it needs all votes at once
-    calibration: ClassVar[Calibration] = Calibration()
 
     def __init_subclass__(cls) -> None:
         """Note the types of parameters and statistics, by which the base class is subscripted."""
@@ -208,6 +207,10 @@ class Model(Phase[P, L, S], Options):
     def history(self, stats: S, params: P) -> Floats | None:
         """The expected counts ``[worker, truth, label]``, for `worker_prior` of a later fit."""
         return None
+
+    def calibration(self, params: P) -> Calibration:
+        """How far the confidences may be off."""
+        return Calibration()
 
     def mixture(self, stats: S, params: P) -> dict[str, Any] | None:
         """Of a model that mixes others: their weights, why these, and how far they differ."""

@@ -73,7 +73,6 @@ class M3V(Model[Params, None, Stats]):
         array([0.5, 0.5, 0. ])
     """
 
-    calibration: ClassVar[Calibration] = Calibration(-0.7, 1.3)  # shares of votes are no odds
 
     cost: float = option(
         0.3,

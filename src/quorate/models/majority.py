@@ -68,7 +68,6 @@ class Majority(FixedBelief):
     """
 
     takes_weights: ClassVar[bool] = True
-    calibration: ClassVar[Calibration] = Calibration(-0.7, 1.3)  # shares of votes are no odds
 
     ties: Ties = option(
         "shared",
