@@ -370,9 +370,11 @@ def row_sums(values: Floats) -> Floats:
 
 def row_max(values: Floats) -> Floats:
     """Highest value of each row."""
+    highest: Floats
     if len(values) <= FEW_ROWS or values.shape[1] >= LONG_ROW:
-        return np.maximum.reduce(values, axis=1)
-    highest: Floats = values[:, 0].copy()
+        highest = np.maximum.reduce(values, axis=1)
+        return highest
+    highest = values[:, 0].copy()
     for column in values.T[1:]:
         np.maximum(highest, column, out=highest)
     return highest

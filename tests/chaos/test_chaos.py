@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
-@pytest.mark.xdist_group("chaos")
+@pytest.mark.usefixtures("a_minute")
 def test_a_minute_of_every_attack_holds() -> None:
     """One trial at a time: the other core has other tests."""
     command = [sys.executable, "-m", "chaos", "--seconds", "60", "--processes", "1"]
