@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -259,7 +259,7 @@ class Method:
         """What the method can be told, beyond what makes it what it is, by name."""
         options = options_of(self.model)
         return {
-            name: Option(**{**vars(each), "default": self.defaults.get(name, each.default)})
+            name: replace(each, default=self.defaults.get(name, each.default))
             for name, each in options.items()
             if name not in self.settings and each.has_effect(self.settings)
         }
