@@ -65,7 +65,7 @@ def _known(blocks: Blocks) -> Labels | None:
     """The tasks with known answers."""
     if blocks.shape.gold is None:
         return None
-    return joined([block.only_tasks(block.gold >= 0) for block in blocks])  # type: ignore[operator]
+    return joined([block.only_tasks(np.asarray(block.gold) >= 0) for block in blocks])
 
 
 def _folds(known: Labels, seed: int, n_folds: int) -> NDArray[np.intp]:

@@ -17,6 +17,7 @@ from quorate.answers import NEAR_TIE, Answers, Overview, Part
 from quorate.errors import UsageError
 from quorate.kernels import Floats
 from quorate.result import Result
+from quorate.trust import Check, Share, Shift, class_share_intervals
 from quorate.votes import Kind, Votes
 
 
@@ -113,6 +114,18 @@ class Multilabel(Result):
     def confidence(self) -> Floats:
         """Probability of the answer, yes or no, for each task and option."""
         return _confidence(self.tasks.whole)
+
+    @cached_property
+    def shift(self) -> Shift:
+        """How far the confidences of all options may be off."""
+        checks = [result.check for result in self.results.values() if result.check is not None]
+        check = Check(*map(np.concatenate, zip(*checks, strict=True))) if checks else None
+        return Shift.of(self.model.calibration(self.params[0]), check)
+
+    def class_share_rows(self) -> list[Share]:
+        """The share of the tasks for which each option is right."""
+        every = self.results.values()
+        return [class_share_intervals(option.overview, option.shift)[1] for option in every]
 
     @property
     def mixture(self) -> None:

@@ -79,5 +79,8 @@ class Majority(FixedBelief):
     def begin(self, block: Labels) -> Floats:
         return block.vote_shares()
 
+    def calibration(self, params: object) -> Calibration:
+        return Calibration(-0.7, 1.3)  # shares of votes are no odds
+
 
 METHODS = (Method("majority", Majority, "The class most workers named."),)

@@ -35,7 +35,7 @@ class Taught(Model[Any, Any, Any]):
     Examples:
         >>> import quorate
         >>> labels = quorate.Labels.from_codes([0, 0, 0], [0, 1, 2], [0, 0, 1])
-        >>> taught = Taught(quorate.MajorityVote(), 1.0, np.array([0.0, 0.0, 2.0]))
+        >>> taught = Taught(quorate.Majority(), 1.0, np.array([0.0, 0.0, 2.0]))
         >>> quorate.fit(taught, labels).posterior.round(2)
         array([[0.21, 0.79]])
     """

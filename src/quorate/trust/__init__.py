@@ -11,5 +11,6 @@ from quorate.trust.matrices import Intervals as Intervals
 from quorate.trust.matrices import confusion_intervals as confusion_intervals
 from quorate.trust.recalibration import Check as Check
 from quorate.trust.recalibration import ExpectedError as ExpectedError
+from quorate.trust.recalibration import Share as Share
 from quorate.trust.recalibration import Shift as Shift
 from quorate.trust.recalibration import class_share_intervals as class_share_intervals

@@ -25,7 +25,7 @@ from quorate.answers import STRATA, WIDTH, Overview, least_confidence, stratum
 from quorate.kernels import Floats
 from quorate.trust.recalibration import Check, Shift
 
-ALL, NONE = 0.0, 2.0  # confidences that every answer, and none, reaches
+ALL, NONE = 0.0, 1.0  # confidences that every answer reaches, and only known ones
 
 
 class Decision(NamedTuple):

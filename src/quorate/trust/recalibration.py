@@ -25,6 +25,7 @@ from quorate.model import Calibration
 
 GRID = np.linspace(-8.0, 8.0, 321)  # of b
 LEAST_ERROR = 1e-7
+WEAK = 1.5  # spread of the prior where answers are known, so that these decide
 LEVEL = 0.9  # of intervals
 QUANTILES = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
 STEPS = 2001  # in which shares are told apart
@@ -37,6 +38,11 @@ class Check(NamedTuple):
     confidence: Floats
     right: Floats
 
+    def above(self, confidence: float) -> Check:
+        """Those with at least this confidence."""
+        enough = self.confidence >= confidence
+        return Check(self.confidence[enough], self.right[enough])
+
 
 class Shift(NamedTuple):
     """The probability of each b of the grid."""
@@ -46,7 +52,8 @@ class Shift(NamedTuple):
     @classmethod
     def of(cls, calibration: Calibration, check: Check | None = None) -> Shift:
         """From the prior, and known answers where there are any."""
-        log_density = -((GRID - calibration.bias) ** 2) / (2 * calibration.spread**2)
+        spread = calibration.spread if check is None else max(calibration.spread, WEAK)
+        log_density = -((GRID - calibration.bias) ** 2) / (2 * spread**2)
         if check is not None:
             log_odds = _log_odds(1 - check.confidence)[:, None] + GRID
             log_wrong, log_right = -np.logaddexp(0, -log_odds), -np.logaddexp(0, log_odds)
@@ -94,7 +101,7 @@ class ExpectedError(NamedTuple):
             >>> overview = Overview.of(posterior, np.zeros(1000, dtype=np.int32))
             >>> shift = Shift.of(Calibration(0.0, 0.5))
             >>> [round(share, 2) for share in ExpectedError.of(overview, shift)]
-            [0.11, 0.05, 0.2]
+            [0.11, 0.04, 0.2]
             >>> fifty = Check(np.full(50, 0.9), np.arange(50) >= 2)  # 2 of 50 are wrong
             >>> shift = Shift.of(Calibration(0.0, 0.5), fifty)
             >>> [round(share, 2) for share in ExpectedError.of(overview, shift)]
