@@ -216,6 +216,8 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         if not params.held_out:
             return NOTHING_HELD_OUT
         one_coin, matrices, _, kinds = params.weights
+        if not matrices:
+            return "There are too many classes, for so many votes, to learn confusion matrices."
         if kinds > LITTLE:
             found = "two kinds of task for each class predict them better still than matrices"
         elif 2 * matrices > one_coin:
