@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
 
-# Workers take over each other's tests, of which the longest come first (tests/conftest.py).
+# Workers, one more than there are cores, take over each other's tests, of which the longest come
+# first (tests/conftest.py).
 test: lint
 	$(BIN)/pytest -n auto --dist worksteal
 	$(BIN)/zensical build --strict

@@ -2,10 +2,12 @@
 
     python benchmarks/cluster.py                    # 10 million votes
     python benchmarks/cluster.py --rows 3000000 -o cluster.json
+    python benchmarks/cluster.py --rows 200000 --workers 1000 --one-cluster     # in a minute
 
 Each run is `quorate aggregate --engine ray` on a real cluster of processes on this machine, with
 Dawid-Skene for as many iterations as it takes; what is killed is killed with SIGKILL while an
-iteration is under way. The measure is the answer of threads in memory.
+iteration is under way. The measure is the answer of threads in memory. Each run starts a cluster of
+its own, but with --one-cluster only the driver that is killed does, and the one that resumes.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +32,58 @@ from rich.table import Table
 
 from quorate.simulation import simulate
 
-PER_TASK, WORKERS, CLASSES = 5, 10_000, 4
+PER_TASK, CLASSES = 5, 4
+LOCAL = ("--engine", "ray")
 ITERATIONS = ("-m", "dawid-skene", "--tol", "0", "--max-iter", "25")
 KILL_AFTER = 4  # iterations
 PATIENCE = 600  # seconds
 
 
-def make_votes(rows: int, path: Path) -> None:
-    crowd = simulate(WORKERS, rows // PER_TASK, PER_TASK, n_classes=CLASSES, seed=1)
+@dataclass(frozen=True)
+class Nodes:
+    """A cluster of two nodes: its address, and the process that runs the second."""
+
+    address: str
+    second: psutil.Process
+
+
+@contextmanager
+def two_nodes() -> Iterator[Nodes]:
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        second = cluster.add_node(num_cpus=1)
+        cluster.wait_for_nodes()
+        raylet = psutil.Process(second.all_processes["raylet"][0].process.pid)
+        yield Nodes(cluster.address, raylet)
+    finally:
+        cluster.shutdown()
+
+
+@dataclass(frozen=True)
+class Files:
+    """The votes, the store of their blocks, and where the answers go."""
+
+    votes: Path
+    store: Path
+    output: Path
+
+
+def make_votes(rows: int, workers: int, path: Path) -> None:
+    crowd = simulate(workers, rows // PER_TASK, PER_TASK, n_classes=CLASSES, seed=1)
     task = np.repeat(np.arange(rows // PER_TASK), PER_TASK)
     frame = pl.DataFrame({"task": task, "worker": crowd.labels.worker, "label": crowd.labels.label})
     names = (pl.format(f"{name}-{{}}", name).alias(name) for name in frame.columns)
     frame.sample(fraction=1, shuffle=True, seed=1).select(names).write_parquet(path)
 
 
-def run(votes: Path, output: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "quorate", "aggregate", str(votes), "-o", str(output)]
+def run(files: Files, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "quorate", "aggregate", str(files.votes)]
+    if options:
+        options = (*options, "--store", str(files.store))
     return subprocess.Popen(
-        [*command, *ITERATIONS, "--json", *options],
+        [*command, "-o", str(files.output), *ITERATIONS, "--json", *options],
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -85,9 +123,9 @@ def wait_for_iterations(n: int, store: Path, process: subprocess.Popen[str]) -> 
     time.sleep(0.02)
 
 
-def actors(under: psutil.Process | None = None) -> list[psutil.Process]:
+def actors(under: psutil.Process) -> list[psutil.Process]:
     """The processes that own parts of the blocks."""
-    everyone = psutil.process_iter() if under is None else under.children(recursive=True)
+    everyone = under.children(recursive=True)
     return [p for p in everyone if p.is_running() and "ray::Owner" in " ".join(_title(p))]
 
 
@@ -108,52 +146,51 @@ def finish(process: subprocess.Popen[str]) -> list[str]:
     return notes
 
 
-def undisturbed(votes: Path, output: Path, store: Path) -> str:
-    finish(run(votes, output, "--engine", "ray", "--store", str(store)))
+def undisturbed(files: Files, nodes: Nodes | None) -> str:
+    finish(run(files, *_where(nodes)))
     return "nothing"
 
 
-def actor_killed(votes: Path, output: Path, store: Path) -> str:
-    process = run(votes, output, "--engine", "ray", "--store", str(store))
-    wait_for_iterations(KILL_AFTER, store, process)
-    victim = wait_for(lambda: actors(psutil.Process(process.pid)), process)[0]
+def actor_killed(files: Files, nodes: Nodes | None) -> str:
+    process = run(files, *_where(nodes))
+    wait_for_iterations(KILL_AFTER, files.store, process)
+    victim = wait_for(lambda: actors(psutil.Process()), process)[0]
     lost = " ".join(_title(victim))
     victim.kill()
     finish(process)
     return f"the process {lost}"
 
 
-def node_killed(votes: Path, output: Path, store: Path) -> str:
+def node_killed(files: Files, nodes: Nodes | None) -> str:
     """The second of two nodes: the process that runs it, and all that run under it."""
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    try:
-        second = cluster.add_node(num_cpus=1)
-        cluster.wait_for_nodes()
-        raylet = psutil.Process(second.all_processes["raylet"][0].process.pid)
-        process = run(votes, output, "--address", cluster.address, "--store", str(store))
-        wait_for_iterations(KILL_AFTER, store, process)
-        owners = actors(raylet)
-        if not owners:
-            raise RuntimeError("the second node has no part in it")
-        for victim in [raylet, *raylet.children(recursive=True)]:
-            victim.kill()
-        finish(process)
-    finally:
-        cluster.shutdown()
+    if nodes is None:
+        with two_nodes() as own:
+            return node_killed(files, own)
+    process = run(files, *_where(nodes))
+    wait_for_iterations(KILL_AFTER, files.store, process)
+    owners = actors(nodes.second)
+    if not owners:
+        raise RuntimeError("the second node has no part in it")
+    for victim in [nodes.second, *nodes.second.children(recursive=True)]:
+        victim.kill()
+    finish(process)
     return f"a node with {len(owners)} of the actors"
 
 
-def driver_killed(votes: Path, output: Path, store: Path) -> str:
-    process = run(votes, output, "--engine", "ray", "--store", str(store))
-    wait_for_iterations(KILL_AFTER, store, process)
+def driver_killed(files: Files, nodes: Nodes | None) -> str:
+    """The cluster that it started ends with it, and the one that resumes starts another."""
+    process = run(files, *LOCAL)
+    wait_for_iterations(KILL_AFTER, files.store, process)
     process.kill()
     process.wait()
-    if output.exists():
+    if files.output.exists():
         raise RuntimeError("a driver that was killed has left an output")
-    notes = finish(run(votes, output, "--engine", "ray", "--store", str(store), "--resume"))
+    notes = finish(run(files, *LOCAL, "--resume"))
     return f"the driver ({' '.join(notes)})"
+
+
+def _where(nodes: Nodes | None) -> tuple[str, ...]:
+    return LOCAL if nodes is None else ("--address", nodes.address)
 
 
 SCENARIOS = {
@@ -167,36 +204,43 @@ SCENARIOS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--workers", type=int, default=10_000)
+    parser.add_argument("--one-cluster", action="store_true")
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
-        votes, store = place / "votes.parquet", place / "store"
-        make_votes(arguments.rows, votes)
-        began = time.perf_counter()
-        finish(run(votes, place / "threads.parquet"))
-        measure = pl.read_parquet(place / "threads.parquet")
-        results: list[dict[str, Any]] = [
-            {"run": "threads", "seconds": time.perf_counter() - began, "tasks": len(measure)}
-        ]
-        for name, scenario in SCENARIOS.items():
-            output = place / f"{name.replace(' ', '-')}.parquet"
-            began = time.perf_counter()
-            lost = scenario(votes, output, store)
-            seconds = time.perf_counter() - began
-            found = pl.read_parquet(output)
-            results.append(
-                {
-                    "run": name,
-                    "lost": lost,
-                    "seconds": seconds,
-                    "same_labels": found["label"].equals(measure["label"]),
-                    "same_to_the_bit": found.equals(measure),
-                }
-            )
+        make_votes(arguments.rows, arguments.workers, place / "votes.parquet")
+        if arguments.one_cluster:
+            with two_nodes() as nodes:
+                results = list(compared(place, nodes))
+        else:
+            results = list(compared(place, None))
     show(results, arguments.rows)
     if arguments.output:
         arguments.output.write_text(json.dumps({"rows": arguments.rows, "runs": results}, indent=1))
+
+
+def compared(place: Path, nodes: Nodes | None) -> Iterator[dict[str, Any]]:
+    """Each run's seconds, and whether its answers are those of threads, which come first."""
+    files = Files(place / "votes.parquet", place / "store", place / "threads.parquet")
+    began = time.perf_counter()
+    finish(run(files))
+    measure = pl.read_parquet(files.output)
+    yield {"run": "threads", "seconds": time.perf_counter() - began, "tasks": len(measure)}
+    for name, scenario in SCENARIOS.items():
+        files = replace(files, output=place / f"{name.replace(' ', '-')}.parquet")
+        began = time.perf_counter()
+        lost = scenario(files, nodes)
+        seconds = time.perf_counter() - began
+        found = pl.read_parquet(files.output)
+        yield {
+            "run": name,
+            "lost": lost,
+            "seconds": seconds,
+            "same_labels": found["label"].equals(measure["label"]),
+            "same_to_the_bit": found.equals(measure),
+        }
 
 
 def show(results: list[dict[str, Any]], rows: int) -> None:

@@ -3,7 +3,8 @@ colours, dashes and marks that can be told apart in grey and by colour-blind rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from quorate.errors import UsageError
@@ -46,8 +47,10 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def draw(figure: Mapping[str, Any], kind: str, file: IO[bytes]) -> None:
-    """Draw a figure (as `reproductions.results` keeps it) as SVG or PNG."""
+@contextmanager
+def drawn(figure: Mapping[str, Any]) -> Iterator[Callable[[str, IO[bytes]], None]]:
+    """Draw a figure (as `reproductions.results` keeps it) once, and give a function that saves it
+    as SVG or PNG."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -76,8 +79,12 @@ def draw(figure: Mapping[str, Any], kind: str, file: IO[bytes]) -> None:
         drawing.tight_layout(rect=(0, 0, 1 - margin / width, 1), w_pad=pad, h_pad=1.5)
         for i in named:
             _name_lines(grid.flat[i], panels[i]["series"], looks)
-        metadata = {"Date": None} if kind == "svg" else {"Software": None}
-        drawing.savefig(file, format=kind, dpi=200, metadata=metadata)
+
+        def save(kind: str, file: IO[bytes]) -> None:
+            metadata = {"Date": None} if kind == "svg" else {"Software": None}
+            drawing.savefig(file, format=kind, dpi=200, metadata=metadata)
+
+        yield save
         plt.close(drawing)
 
 

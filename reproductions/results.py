@@ -49,7 +49,7 @@ def _plain(value: Any) -> Any:
 def write(result: Mapping[str, Any], out: Path) -> list[Path]:
     """Every file of one experiment's results, in a directory of its name."""
     from quorate.votes import Outputs
-    from reproductions.drawing import draw
+    from reproductions.drawing import drawn
 
     directory = out / result["experiment"]
     directory.mkdir(parents=True, exist_ok=True)
@@ -61,9 +61,10 @@ def write(result: Mapping[str, Any], out: Path) -> list[Path]:
             paths.append(directory / f"{table['name']}.csv")
             outputs.table(_frame(table["rows"]), str(paths[-1]))
         for figure in result["figures"]:
-            for kind in ("svg", "png"):
-                paths.append(directory / f"{figure['name']}.{kind}")
-                outputs.file(str(paths[-1]), partial(draw, figure, kind))
+            with drawn(figure) as save:
+                for kind in ("svg", "png"):
+                    paths.append(directory / f"{figure['name']}.{kind}")
+                    outputs.file(str(paths[-1]), partial(save, kind))
     return paths
 
 

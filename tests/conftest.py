@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from quorate.engines.threads import cores
+
 pytest.register_assert_rewrite("tests.checks")
 
 settings.register_profile(
@@ -24,7 +26,14 @@ settings.register_profile("thorough", settings.get_profile("quorate"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quorate"))
 
 # A cluster of its own cannot be joined while this process is part of another.
-LONG = ("own_cluster", "cluster", "processes_to_lose", "quick")
+LONG = ("own_cluster", "cluster", "processes_to_lose", "a_minute", "quick")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """One more than there are cores, if nothing else is said: what takes long mostly waits for
+    processes of its own."""
+    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else cores() + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,6 +45,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((i for i, name in enumerate(LONG) if name in needs), len(LONG))
 
     items.sort(key=place)
+
+
+@pytest.fixture
+def a_minute() -> None:
+    """A minute of time, in which others can work."""
 
 
 @pytest.fixture(scope="session")

@@ -89,7 +89,7 @@ def _trial(plan: Plan, name: str, trial: int) -> list[dict[str, dict[str, float]
     ranks = shuffled_ranks(votes.labels, np.random.default_rng([plan.seed, trial]))
     seed = 1_000 * plan.seed + trial
     return [
-        contest(subset(votes, ranks < n), seed, repeats=plan.pick(3, 2))
+        contest(subset(votes, ranks < n), seed, repeats=plan.pick(3, 1))
         for n in range(1, annotators(name) + 1)
     ]
 
@@ -101,7 +101,7 @@ def cost_of_iterations(plan: Plan, name: str) -> dict[str, dict[str, float | Non
     labels = subset(votes, ranks < annotators(name)).labels
     runs = [
         {method: _short_and_whole(method, labels, plan.seed) for method in ("DS", "FDS", "IWMV")}
-        for _ in range(plan.pick(15, 5))
+        for _ in range(plan.pick(15, 2))
     ]
     found: dict[str, dict[str, float | None]] = {}
     for method in runs[0]:

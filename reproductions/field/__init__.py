@@ -72,7 +72,7 @@ def ours_on(plan: Plan, name: str, method: str) -> dict[str, Any] | None:
     votes = known(name, plan.directory)
     if not takes(method, votes.labels):
         return None
-    return measured(lambda: fitted(method, votes.labels).posterior, votes)
+    return measured(plan, lambda: fitted(method, votes.labels).posterior, votes)
 
 
 def peer_on(plan: Plan, name: str, peer: str) -> dict[str, Any] | None:
@@ -100,7 +100,7 @@ def peer_on(plan: Plan, name: str, peer: str) -> dict[str, Any] | None:
         return _one_hot(model.fit_predict(frame), votes)
 
     try:
-        return measured(answers, votes)
+        return measured(plan, answers, votes)
     except Exception as error:  # whatever another library raises is its result
         return {"failed": type(error).__name__}
 
@@ -116,18 +116,18 @@ def _one_hot(answers: Any, votes: Known) -> Floats:
     return one_hot
 
 
-def measured(answers: Callable[[], Floats], votes: Known) -> dict[str, Any]:
+def measured(plan: Plan, answers: Callable[[], Floats], votes: Known) -> dict[str, Any]:
     """The error in percent, the seconds of the best of a few runs, and, where these are few, the
     peak in megabytes of what a further run (made slow by tracing) allocates, arrays included."""
     seconds: list[float] = []
-    while not seconds or (len(seconds) < 3 and sum(seconds) < 0.5):
+    while not seconds or (len(seconds) < plan.pick(3, 1) and sum(seconds) < 0.5):
         began = time.perf_counter()
         posterior = answers()
         seconds.append(time.perf_counter() - began)
     return {
         "error": percent_wrong(posterior, votes.truth),
         "seconds": min(seconds),
-        "megabytes": megabytes(answers) if min(seconds) < 1 else None,
+        "megabytes": megabytes(answers) if min(seconds) < plan.pick(1, 0.02) else None,
     }
 
 

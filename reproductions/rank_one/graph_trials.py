@@ -41,7 +41,7 @@ Errors = Mapping[tuple[str, int], Mapping[str, Floats]]
 
 
 def sizes(plan: Plan) -> Sequence[int]:
-    chosen: Sequence[int] = plan.pick([11, 33, 66, 110, 165, 220, 330], [11, 110, 330])
+    chosen: Sequence[int] = plan.pick([11, 33, 66, 110, 165, 220, 330], [11, 330])
     return chosen
 
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from quorate.models import RankOne as RankOne
     from quorate.models import Spectral as Spectral
     from quorate.models import SpectralEM as SpectralEM
+    from quorate.models import Taught as Taught
     from quorate.models import TwoKinds as TwoKinds
     from quorate.models import methods as methods
     from quorate.multilabel import Multilabel as Multilabel
@@ -100,6 +101,7 @@ _NAMES = {
         "IWMV",
         "Spectral",
         "SpectralEM",
+        "Taught",
         "TwoKinds",
         "methods",
     ),

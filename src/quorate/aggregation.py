@@ -21,9 +21,10 @@ from quorate.heldout import with_feature_weight
 from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.model import AnyModel
-from quorate.models import METHODS, Auto, Ordered, method_name, named
+from quorate.models import METHODS, Auto, Ordered, Taught, method_name, named
 from quorate.multilabel import Multilabel
 from quorate.result import Result
+from quorate.trust import Check, decide, n_decided
 from quorate.votes import (
     KnownAnswers,
     Reading,
@@ -40,6 +41,8 @@ from quorate.votes import worker_kinds as kinds_of
 from quorate.votes.doubts import doubts
 from quorate.votes.several import known_answers, never_chosen, questions, read_answer_sets
 from quorate.votes.store import Progress, Storage
+
+MANY_VOTES = 2_000_000  # with which known answers are not compared unasked
 
 Method = str | AnyModel | Callable[[Labels], Floats]
 
@@ -60,6 +63,7 @@ class AggregateOptions(Reading, Scale, Tuning, total=False):
     worker_kinds: Any
     multilabel: bool
     separator: str | None
+    max_error: float | None
 
 
 class AggregateArguments(AggregateOptions, total=False):
@@ -96,8 +100,12 @@ def aggregate(
     ``quorate.DawidSkene(smoothing=0.1)``, or a function from `Labels` to a posterior ``[task,
     class]``. `max_iter`, `tol`, `smoothing` and `seed` can be given here too, for a method that
     has them. Answers whose confidence is below `min_confidence` are left out: the label is null.
+    With `max_error` as many answers are decided as can be such that at most this share of them is
+    wrong: with enough known answers as a promise, otherwise as the model expects.
 
-    `gold` holds known answers (a table of task and label, or a mapping), which are kept fixed.
+    `gold` holds known answers: a table of task and label, a mapping, or a column of the votes. They
+    are kept fixed, and show how far confidences are off; ``"auto"`` also learns from them whose
+    votes deserve more or less than the consensus gives them: see `quorate.Taught`.
     `ordered` says that classes have an order: True for that in which they sort, or a list of them.
     The method then runs on each threshold between them: see `quorate.Ordered`. `features` holds
     binary features of tasks, for a method that learns from them: a table of task and feature, or of
@@ -130,11 +138,13 @@ def aggregate(
     model = named(method, **some_of(how, Tuning))
     _require_able(model, features is not None, how)
     reading: Reading = some_of(how, Reading)
+    max_error = _max_error(how, min_confidence)
     separator, several = _several(how, ordered, min_confidence)
     scale: Scale = some_of(how, Scale)
     with engine_for(progress, **scale) as engine:
         request = Request(engine, progress, bool(how.get("resume")), min_confidence)
-        plan = Plan(model, request, ordered, _discounts(how, model), how.get("worker_kinds"))
+        kinds = how.get("worker_kinds")
+        plan = Plan(model, request, ordered, _discounts(how, model), kinds, max_error)
         read = read_votes(
             votes,
             storage=_storage(engine, model, several),
@@ -151,7 +161,7 @@ def aggregate(
         if several:
             sets = None if gold is None else read_answer_sets(gold, reading, separator)
             return _each_option(read, sets, plan, separator)
-        return _fitted(read, None if gold is None else gold_for(votes, gold, reading), plan)
+        return fitted(read, None if gold is None else gold_for(votes, gold, reading), plan)
 
 
 def fit(
@@ -190,10 +200,11 @@ class Plan:
     ordered: bool | Sequence[Any] = False
     discount: bool | None = False
     worker_kinds: Any = None
+    max_error: float | None = None
 
 
-def _fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
-    """Carry out the plan on votes that have been read."""
+def fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
+    """Carry out the plan on votes that have been read: what every verb means by a fit."""
     if gold is not None:
         votes = with_gold(votes, gold)
     if not isinstance(plan.ordered, bool):
@@ -213,11 +224,48 @@ def _fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
     votes = votes.noted(*notes)
     if plan.ordered is not False:
         model = Ordered(model)
+    model, check = _taught(model, votes, plan)
     found = run(model, votes.blocks, plan.request)
     if found.gold_tally is not None:
         per_worker |= _on_gold(found.gold_tally)
     least = plan.request.min_confidence
-    return replace(result_of(found, votes), per_worker=per_worker, min_confidence=least)
+    result = replace(
+        result_of(found, votes), per_worker=per_worker, check=check, min_confidence=least
+    )
+    return result if plan.max_error is None else _decided(result, plan.max_error)
+
+
+def _taught(model: AnyModel, votes: Votes, plan: Plan) -> tuple[AnyModel, Check | None]:
+    """The model, corrected by known answers if it is auto, and how its answers compare with these
+    where they were hidden."""
+    learns = isinstance(model.model if isinstance(model, Ordered) else model, Auto)
+    if votes.blocks.shape.gold is None or model.in_memory_only:
+        return model, None
+    if not learns and plan.max_error is None and votes.blocks.n_labels > MANY_VOTES:
+        return model, None  # nobody waits for further fits that were not asked for
+    from quorate.crossfit import crossfit
+    from quorate.teaching import teach  # slow to import
+
+    cross = crossfit(model, votes.blocks, plan.request)
+    if cross is None:
+        return model, None
+    if not learns:
+        return model, cross.check()
+    lesson = teach(cross)
+    return Taught(model, *lesson.correction), cross.check(lesson.posterior)
+
+
+def _decided(result: Result, max_error: float) -> Result:
+    """The result with as many answers decided as the error allows."""
+    decision = decide(result.overview, result.shift, result.check, max_error)
+    undecided = result.overview.tasks - n_decided(result.overview, decision.min_confidence)
+    return replace(
+        result,
+        decision=decision,
+        min_confidence=decision.min_confidence,
+        overview=result.overview._replace(undecided=undecided),
+        notes=(*result.notes, decision.note),
+    )
 
 
 def _on_gold(tally: Floats) -> dict[str, Sequence[Any]]:
@@ -270,7 +318,7 @@ def _each_option(votes: Votes, gold: Any, plan: Plan, separator: str | None) -> 
         votes = votes.noted(*never_chosen(gold, names))
         known = known_answers(gold, names)
     results = {
-        name: _fitted(replace(asked, notes=()), answers, plan)
+        name: fitted(replace(asked, notes=()), answers, plan)
         for name, asked, answers in zip(names, questions(votes), known, strict=False)
     }
     return Multilabel.of(results, votes, chosen, separator)
@@ -301,6 +349,21 @@ def _several(
     if several and min_confidence:
         raise UsageError("min_confidence is for one right answer: leave it out.")
     return separator, several
+
+
+def _max_error(how: AggregateOptions, min_confidence: float) -> float | None:
+    """The share of the decided answers that may be wrong."""
+    max_error = how.get("max_error")
+    if max_error is None:
+        return None
+    require_probability("max_error", max_error)
+    if not max_error:
+        raise UsageError("max_error is above 0: no answer is quite certain.")
+    if min_confidence:
+        raise UsageError("max_error finds the confidence itself: leave min_confidence out.")
+    if how.get("multilabel"):
+        raise UsageError("max_error is for one right answer: leave it out.")
+    return float(max_error)
 
 
 def _discounts(how: AggregateOptions, model: AnyModel) -> bool | None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from quorate import kernels
 from quorate.kernels import Codes, Floats
@@ -17,22 +19,34 @@ from quorate.labels import Labels
 from quorate.votes.blocks import Blocks
 
 NEAR_TIE = 0.1  # the lead of the best class over the second
+STRATA, WIDTH = 320, 0.05  # strata of confidence, each so wide in -log(1 - confidence)
 
 
 class Overview(NamedTuple):
     """Summary of the answers of some tasks; summaries of different tasks add.
 
-    It has the number of tasks, of answers in each class, the sum of the confidences, and the
-    number of near ties and of answers left undecided because their confidence is too low."""
+    It has the number of tasks, of answers in each class, the sum of the confidences, the number of
+    near ties, of answers left undecided because their confidence is too low, and of tasks whose
+    answer is known. Of the others, ``strata`` has for each stratum of confidence the sum of the
+    error probabilities, the number of answers in each class, and what is left of these answers'
+    posterior, in shares of the other classes."""
 
     tasks: int
     answered: Floats
     confidence: float
     near_ties: int
-    undecided: int = 0
+    undecided: int
+    known: int
+    strata: Floats
 
     @classmethod
-    def of(cls, posterior: Floats, answers: Codes, min_confidence: float = 0.0) -> Overview:
+    def of(
+        cls,
+        posterior: Floats,
+        answers: Codes,
+        min_confidence: float = 0.0,
+        gold: Codes | None = None,
+    ) -> Overview:
         tasks, n_classes = posterior.shape
         confidence = posterior[np.arange(tasks), answers]
         others = posterior.copy()
@@ -40,7 +54,35 @@ class Overview(NamedTuple):
         near_ties = int((confidence - kernels.row_max(others) < NEAR_TIE).sum())
         answered = np.bincount(answers, minlength=n_classes).astype(np.float64)
         undecided = int((confidence < min_confidence).sum())
-        return cls(tasks, answered, float(confidence.sum()), near_ties, undecided)
+        unknown = np.full(tasks, True) if gold is None else gold < 0
+        strata = _strata(posterior[unknown], answers[unknown])
+        known = tasks - int(unknown.sum())
+        total = float(confidence.sum())
+        return cls(tasks, answered, total, near_ties, undecided, known, strata)
+
+
+def stratum(confidence: Floats) -> NDArray[np.intp]:
+    """The stratum of each confidence; the last are the most confident."""
+    error = np.maximum(1 - confidence, np.exp(-STRATA * WIDTH))
+    return np.minimum(-np.log(error) / WIDTH, STRATA - 1).astype(np.intp)
+
+
+def least_confidence(stratum: int) -> float:
+    """The confidence at which a stratum begins."""
+    return float(-np.expm1(-stratum * WIDTH))
+
+
+def _strata(posterior: Floats, answers: Codes) -> Floats:
+    tasks, n_classes = posterior.shape
+    each = np.arange(tasks)
+    error = np.maximum(1 - posterior[each, answers], 0.0)
+    chosen, left = np.zeros_like(posterior), posterior.copy()
+    chosen[each, answers], left[each, answers] = 1.0, 0.0
+    total = left.sum(axis=1, keepdims=True)
+    left = np.divide(left, total, out=np.full_like(left, 1 / n_classes), where=total > 0)
+    place = csr_array((np.ones(tasks), stratum(1 - error), np.arange(tasks + 1)), (tasks, STRATA))
+    strata: Floats = place.T @ np.column_stack([error, chosen, left])
+    return strata
 
 
 class Part(NamedTuple):

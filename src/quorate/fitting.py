@@ -337,7 +337,7 @@ class Conclude:
         posterior = model.posterior(block, params, state)
         codes = kernels.choose(posterior, model.ties, model.seed, block.task_keys)
         self.keep(block, Part(posterior, codes, model.per_task(block, params, state)))
-        overview = Overview.of(posterior, codes, self.min_confidence)
+        overview = Overview.of(posterior, codes, self.min_confidence, block.gold)
         learned = model.learned(block, params, state, posterior)
         on_gold = 0 if block.gold is None else block.agreement_with_gold()
         return state, Tally(block.agreement(learned), on_gold, overview)

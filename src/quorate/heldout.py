@@ -115,12 +115,14 @@ def log_likelihood(fit: Fit, held_out: Blocks) -> float:
     table = kernels.log_or(by_label.reshape(-1, n_classes))
     total = 0.0
     for index, block in enumerate(held_out):
-        log_joint = block.pairs.gather(table) + kernels.log_or(_posterior(fit, index, block))
+        log_joint = block.pairs.gather(table) + kernels.log_or(
+            posterior_of_block(fit, index, block)
+        )
         total += float(kernels.normalise(log_joint)[1].sum())
     return total
 
 
-def _posterior(fit: Fit, index: int, block: Labels) -> Floats:
+def posterior_of_block(fit: Fit, index: int, block: Labels) -> Floats:
     """Posterior of a block's tasks."""
     if fit.tasks.in_files:
         return fit.tasks.part(index).posterior

@@ -22,6 +22,7 @@ from quorate.errors import DataError
 _loops: Any = getattr(sparse, "_sparsetools", None)
 csr_matvecs: Any = getattr(_loops, "csr_matvecs", None)
 csc_matvecs: Any = getattr(_loops, "csc_matvecs", None)
+csr_todense: Any = getattr(_loops, "csr_todense", None)
 coo_matmat_dense: Any = getattr(_loops, "coo_matmat_dense", None)
 
 Floats = NDArray[np.float64]
@@ -32,11 +33,14 @@ KeysOf = Callable[[NDArray[np.intp]], Keys]
 # The logarithm of a zero probability: finite, so that sums never make a NaN, and so low that a
 # class with one more zero than another always loses, as in the limit of a vanishing probability.
 LOG_ZERO = -1e9
+ALL_BITS = 2**64 - 1
 
 CACHED = 400_000  # numbers that fit in a cache
 AT_ONCE = 40_000  # labels, whose ones are read from the cache
 FEW_CLASSES = 8  # at most, for a column per truth to be faster than going label by label
 SHORT = 60_000  # rows of a table that is accessed in any order
+FEW_ROWS = 64  # at most, for row by row to be faster than column by column
+LONG_ROW = 32  # columns from which on NumPy is fast at the maximum of a row
 
 
 class Incidence(NamedTuple):
@@ -172,7 +176,11 @@ def weighted_votes(
     indptr: NDArray[np.integer], label: Codes, weight: Floats, n_classes: int
 ) -> Floats:
     """Sum of the weights of the labels that name each class, ``[task, class]``."""
-    votes: Floats = csr_array((weight, label, indptr), shape=(len(indptr) - 1, n_classes)).toarray()
+    shape = (len(indptr) - 1, n_classes)
+    if csr_todense is None or indptr.dtype != label.dtype:
+        return csr_array((weight, label, indptr), shape=shape).toarray()  # type: ignore[no-any-return]
+    votes = np.zeros(shape)
+    csr_todense(*shape, indptr, label, _flat(weight, votes.dtype), votes)
     return votes
 
 
@@ -261,9 +269,7 @@ def _normalise(log_joint: Floats) -> Floats:
     highest = row_max(log_joint)
     log_joint -= highest[:, None]
     posterior = np.exp(log_joint, out=log_joint)
-    total = posterior[:, 0].copy()
-    for column in posterior.T[1:]:
-        total += column
+    total = row_sums(posterior)
     posterior /= total[:, None]
     highest += np.log(total)
     return highest
@@ -333,10 +339,7 @@ def temper(posterior: Floats, temperature: float) -> Floats:
     if temperature == 1:
         return posterior
     tempered: Floats = (posterior / row_max(posterior)[:, None]) ** (1 / temperature)
-    total = tempered[:, 0].copy()
-    for column in tempered.T[1:]:
-        total += column
-    tempered /= total[:, None]
+    tempered /= row_sums(tempered)[:, None]
     return tempered
 
 
@@ -355,8 +358,29 @@ def column_sums(values: Floats) -> Floats:
     return np.array([column.sum() for column in values.T])
 
 
+def row_sums(values: Floats) -> Floats:
+    """Sum of each row, added from left to right however many rows there are, so that a row's sum
+    has the same bits in any block.
+
+    Examples:
+        >>> row_sums(np.array([[0.5, 0.25], [1.0, 2.0]]))
+        array([0.75, 3.  ])
+    """
+    if len(values) <= FEW_ROWS:
+        return np.cumsum(values, axis=1)[:, -1]
+    total: Floats = values[:, 0].copy()
+    for column in values.T[1:]:
+        total += column
+    return total
+
+
 def row_max(values: Floats) -> Floats:
-    highest: Floats = values[:, 0].copy()
+    """Highest value of each row."""
+    highest: Floats
+    if len(values) <= FEW_ROWS or values.shape[1] >= LONG_ROW:
+        highest = np.maximum.reduce(values, axis=1)
+        return highest
+    highest = values[:, 0].copy()
     for column in values.T[1:]:
         np.maximum(highest, column, out=highest)
     return highest
@@ -404,3 +428,19 @@ def hashed_uniform(key: NDArray[np.integer], width: int, seed: int) -> Floats:
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
     bits ^= bits >> np.uint64(31)
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def hashed_uniform_row(key: int, width: int, seed: int) -> list[float]:
+    """The random numbers of one key in plain Python, which takes a tenth of the time.
+
+    Examples:
+        >>> hashed_uniform_row(7, 3, 5) == hashed_uniform(np.array([7]), 3, 5)[0].tolist()
+        True
+    """
+    start, found = key * width + int(seed) * 0xD1342543DE82EF95, []
+    for number in range(1, width + 1):
+        bits = (start + number) * 0x9E3779B97F4A7C15 & ALL_BITS
+        bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 & ALL_BITS
+        bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & ALL_BITS
+        found.append(((bits ^ bits >> 31) >> 11) * 2.0**-53)
+    return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -135,7 +135,6 @@ class Model(Phase[P, L, S], Options):
     two_classes_only: ClassVar[bool] = False
     learns_from_features: ClassVar[bool] = False
     in_memory_only: ClassVar[bool] = False  # it needs all votes at once
-    calibration: ClassVar[Calibration] = Calibration()
 
     def __init_subclass__(cls) -> None:
         """Note the types of parameters and statistics, by which the base class is subscripted."""
@@ -209,6 +208,10 @@ class Model(Phase[P, L, S], Options):
         """The expected counts ``[worker, truth, label]``, for `worker_prior` of a later fit."""
         return None
 
+    def calibration(self, params: P) -> Calibration:
+        """How far the confidences may be off."""
+        return Calibration()
+
     def mixture(self, stats: S, params: P) -> dict[str, Any] | None:
         """Of a model that mixes others: their weights, why these, and how far they differ."""
         return None
@@ -256,7 +259,7 @@ class Method:
         """What the method can be told, beyond what makes it what it is, by name."""
         options = options_of(self.model)
         return {
-            name: Option(**{**vars(each), "default": self.defaults.get(name, each.default)})
+            name: replace(each, default=self.defaults.get(name, each.default))
             for name, each in options.items()
             if name not in self.settings and each.has_effect(self.settings)
         }

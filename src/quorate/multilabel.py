@@ -17,6 +17,7 @@ from quorate.answers import NEAR_TIE, Answers, Overview, Part
 from quorate.errors import UsageError
 from quorate.kernels import Floats
 from quorate.result import Result
+from quorate.trust import Check, Share, Shift, class_share_intervals
 from quorate.votes import Kind, Votes
 
 
@@ -52,18 +53,17 @@ def _confidence(part: Part) -> Floats:
     return np.where(part.codes, part.posterior, 1 - part.posterior)
 
 
-def _overview(tasks: Answers, n_options: int) -> Overview:
+def _overview(tasks: Answers, of_options: Sequence[Overview]) -> Overview:
     """Overview of the right options; a task is nearly tied if one of its options is."""
-    total = Overview(0, np.zeros(n_options), 0.0, 0)
+    answered, confidence, n_tasks, near_ties = np.zeros(len(of_options)), 0.0, 0, 0
     for part in tasks.parts():
-        near = (np.abs(2 * part.posterior - 1) < NEAR_TIE).any(axis=1)
-        total = Overview(
-            total.tasks + len(part.codes),
-            total.answered + part.codes.sum(axis=0),
-            total.confidence + float(_confidence(part).mean(axis=1).sum()),
-            total.near_ties + int(near.sum()),
-        )
-    return total
+        n_tasks += len(part.codes)
+        answered += part.codes.sum(axis=0)
+        confidence += float(_confidence(part).mean(axis=1).sum())
+        near_ties += int((np.abs(2 * part.posterior - 1) < NEAR_TIE).any(axis=1).sum())
+    known = sum(overview.known for overview in of_options)
+    strata: Floats = np.sum([overview.strata for overview in of_options], axis=0)
+    return Overview(n_tasks, answered, confidence, near_ties, 0, known, strata)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -97,7 +97,7 @@ class Multilabel(Result):
             converged=all(result.converged for result in every),
             seconds=sum(result.seconds for result in every),
             tally=sum((result.tally for result in every), start=np.zeros(2)),
-            overview=_overview(tasks, len(every)),
+            overview=_overview(tasks, [result.overview for result in every]),
             tasks=tasks,
             notes=tuple(dict.fromkeys([*votes.notes, *notes])),
             codebook=replace(every[0].codebook, classes=votes.codebook.classes),
@@ -114,6 +114,18 @@ class Multilabel(Result):
     def confidence(self) -> Floats:
         """Probability of the answer, yes or no, for each task and option."""
         return _confidence(self.tasks.whole)
+
+    @cached_property
+    def shift(self) -> Shift:
+        """How far the confidences of all options may be off."""
+        checks = [result.check for result in self.results.values() if result.check is not None]
+        check = Check(*map(np.concatenate, zip(*checks, strict=True))) if checks else None
+        return Shift.of(self.model.calibration(self.params[0]), check)
+
+    def class_share_rows(self) -> list[Share]:
+        """The share of the tasks for which each option is right."""
+        every = self.results.values()
+        return [class_share_intervals(option.overview, option.shift)[1] for option in every]
 
     @property
     def mixture(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, cached_property
 from inspect import get_annotations
 from numbers import Real
 from types import NoneType, UnionType
@@ -60,7 +60,7 @@ class Option:
     parts: tuple[str, ...] = ()
     only_with: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def choices(self) -> tuple[str, ...]:
         """The words that the option can be."""
         return tuple(
@@ -70,12 +70,12 @@ class Option:
             for word in get_args(kind)
         )
 
-    @property
+    @cached_property
     def is_number(self) -> bool:
         """Whether it can be a number."""
         return bool({int, float} & set(_kinds(self.type)))
 
-    @property
+    @cached_property
     def optional(self) -> bool:
         """Whether it can be None."""
         return NoneType in _kinds(self.type)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from quorate import kernels, metrics, saving
-from quorate.answers import AnswersInMemory, Overview, Part
+from quorate.answers import STRATA, AnswersInMemory, Overview, Part
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError
 from quorate.fitting import Fit
@@ -25,11 +25,17 @@ from quorate.models import MODELS
 from quorate.summary import as_text, summarise
 from quorate.trust import (
     MOST_VOTES,
+    Check,
+    Decision,
     ExpectedError,
     Intervals,
+    Share,
+    Shift,
     Spread,
     accuracy_intervals,
+    class_share_intervals,
     confusion_intervals,
+    of_the_decided,
 )
 from quorate.trust.explanation import Case, Context, Explanation, explain
 from quorate.votes import (
@@ -45,7 +51,7 @@ from quorate.votes import (
     with_features,
 )
 
-FORMAT = 2
+FORMAT = 3
 PLAIN = ("method", "converged", "seconds", "per_worker", "min_confidence")  # in JSON as they are
 MOST_TABLES, SMALL_ARRAY = 16, 2**16  # how large an array of a saved result may be
 Frame = pl.DataFrame | pl.LazyFrame
@@ -67,6 +73,8 @@ class Result(Fit):
     read: ReadReport | None = None
     method: str = ""
     min_confidence: float = 0.0
+    decision: Decision | None = None
+    check: Check | None = None
     per_worker: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     votes: Votes | None = None
     saved_spread: Spread | None = None
@@ -120,12 +128,38 @@ class Result(Fit):
 
     # Confidence.
 
+    @cached_property
+    def shift(self) -> Shift:
+        """How far the confidences may be off: by the method's calibration on public data sets, and
+        by known answers where there are enough (`check`)."""
+        return Shift.of(self.model.calibration(self.params), self.check)
+
     @property
     def expected_error(self) -> ExpectedError:
-        """Expected share of wrong answers, with a 90 % interval, from the confidences and from the
-        method's calibration on public data sets. An error that the whole crowd shares does not
-        show in its votes, and is not included."""
-        return ExpectedError.of(self.overview, self.model.calibration)
+        """Expected share of wrong answers among those that are not known, with a 90 % interval.
+
+        It comes from the confidences, and from how far these may be off (`shift`). Without known
+        answers, an error that the whole crowd shares does not show in its votes, and is not
+        included."""
+        return ExpectedError.of(self.overview, self.shift)
+
+    @property
+    def expected_error_of_decided(self) -> ExpectedError:
+        """The same of the answers that are decided, by known answers that would be decided too."""
+        check = None if self.check is None else self.check.above(self.min_confidence)
+        shift = Shift.of(self.model.calibration(self.params), check)
+        return ExpectedError.of(of_the_decided(self.overview, self.min_confidence), shift)
+
+    @property
+    def class_shares(self) -> Any:
+        """A table of label, and the share of the tasks that have it, with its 90 % interval."""
+        share, low, high = zip(*self.class_share_rows(), strict=True)
+        table = pl.DataFrame([self.codebook.classes.alias("label"), pl.Series("share", share)])
+        return self.kind.give(table.with_columns(low=pl.Series(low), high=pl.Series(high)))
+
+    def class_share_rows(self) -> list[Share]:
+        """The share of each class, in the order of `classes`."""
+        return class_share_intervals(self.overview, self.shift)
 
     @cached_property
     def spread(self) -> Spread | None:
@@ -370,6 +404,9 @@ class Result(Fit):
             "params": self.params,
             "stats": dense(self.stats),
             "tally": self.tally,
+            "overview": self.overview,
+            "decision": self.decision,
+            "check": self.check,
             "spread": self.spread,
             "confusion": None if self.confusion is None else self.confusion_intervals,
         }
@@ -461,7 +498,9 @@ def _read(archive: saving.Archive) -> Result:
         stats=restored(model.stats_type, get("stats")),
         steps=tuple(Step(**step) for step in about["steps"]),
         tally=get("tally"),
-        overview=Overview.of(tasks.posterior, tasks.codes, about["min_confidence"]),
+        overview=restored(Overview, get("overview")),
+        decision=restored(Decision, get("decision")),
+        check=restored(Check, get("check")),
         tasks=tasks,
         notes=tuple(about["notes"]),
         codebook=Codebook(*names),  # type: ignore[arg-type]
@@ -490,11 +529,13 @@ def _checked(result: Result) -> Result:
         (part.posterior, (n_tasks, n_classes)),
         (part.codes, (n_tasks,)),
         (tally, (n_workers, 2)),
+        (result.overview.answered, (n_classes,)),
+        (result.overview.strata, (STRATA, 1 + 2 * n_classes)),
         *((values, (n_tasks,)) for values in part.per_task.values()),
         *((values, (n_workers,)) for values in by_worker),
         *((values, (n_workers, n_classes, n_classes)) for values in (*(interval or ()), *matrices)),
     ]
-    probabilities = [part.posterior, *by_worker, *(interval or ()), result.min_confidence]
+    probabilities = [part.posterior, *by_worker, *(interval or ()), *(result.check or ())]
     sound = (
         all(np.shape(array) == shape for array, shape in shapes)
         and part.codes.dtype.kind == "i"

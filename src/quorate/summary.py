@@ -56,11 +56,33 @@ def _found(result: Result) -> dict[str, Any]:
         "class_shares": {
             str(name): float(share) for name, share in zip(result.classes, shares, strict=True)
         },
+        "class_share_intervals": _intervals(result),
         "mean_confidence": overview.confidence / max(overview.tasks, 1),
         "expected_error": result.expected_error._asdict(),
+        "known_answers": overview.known,
         "near_ties": overview.near_ties,
         "undecided": overview.undecided,
+        "decided": _decided(result),
         **_workers(result),
+    }
+
+
+def _intervals(result: Result) -> dict[str, list[float]]:
+    """The 90 % interval of each class's share."""
+    rows = result.class_share_rows()
+    return {str(name): list(row[1:]) for name, row in zip(result.classes, rows, strict=True)}
+
+
+def _decided(result: Result) -> dict[str, Any] | None:
+    """How many answers are decided, and the expected error of those; None where all are."""
+    if not result.min_confidence:
+        return None
+    tasks = max(result.overview.tasks, 1)
+    return {
+        "min_confidence": result.min_confidence,
+        "share": 1 - result.overview.undecided / tasks,
+        "expected_error": result.expected_error_of_decided._asdict(),
+        "promised": result.decision is not None and result.decision.promised,
     }
 
 
@@ -127,9 +149,10 @@ def as_text(summary: Mapping[str, Any], tables: str) -> str:
         ("expected error", expected_error(found["expected_error"])),
     ]
     near = found["near_ties"]
-    undecided = f"; {found['undecided']:,} undecided" if found["undecided"] else ""
+    if found["decided"] is not None:
+        facts.append(("decided", decided(found["decided"])))
     facts += [
-        ("confidence", f"{found['mean_confidence']:.3f} on average; {near:,} near ties{undecided}"),
+        ("confidence", f"{found['mean_confidence']:.3f} on average; {near:,} near ties"),
         ("how", f"{iterations(how)}, {how['seconds']:.2f} s"),
         ("tables", tables),
         *(("note", note) for note in summary["notes"]),
@@ -151,6 +174,15 @@ def expected_error(error: Mapping[str, float]) -> str:
     """Format the expected error with its interval, in per cent."""
     share, low, high = error.values()
     return f"{share:.1%} (90 % interval {low:.1%} to {high:.1%})"
+
+
+def decided(found: Mapping[str, Any]) -> str:
+    """Format the share of decided answers and their expected error."""
+    if found["min_confidence"] >= 1:
+        return f"{found['share']:.1%}: only answers that are known"
+    error = expected_error(found["expected_error"])
+    at = f"from a confidence of {found['min_confidence']:.4g} on"
+    return f"{found['share']:.1%}, {at}; of these {error} are expected to be wrong"
 
 
 def iterations(how: Mapping[str, Any]) -> str:

@@ -68,9 +68,20 @@ def limited(size: int) -> Any:
     return limit
 
 
+GLAD = quorate.GLAD(max_iter=3, tol=0.0)
+
+
+@pytest.fixture(scope="module")
+def expected(votes: Path) -> pl.DataFrame:
+    labels: pl.DataFrame = quorate.aggregate(votes, GLAD).labels
+    return labels
+
+
 @pytest.mark.parametrize("size", [10, 1_000, 30_000, 300_000, 500_000, 700_000, 1_000_000])
 @pytest.mark.parametrize("where", ["--store", "--engine"])
-def test_a_full_disk_is_one_sentence(votes: Path, size: int, where: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence(
+    votes: Path, expected: pl.DataFrame, size: int, where: str, tmp_path: Path
+) -> None:
     store, temporary = tmp_path / "store", tmp_path / "temporary"
     temporary.mkdir()
     options = (where, store if where == "--store" else "disk", "-o", tmp_path / "labels.parquet")
@@ -88,9 +99,7 @@ def test_a_full_disk_is_one_sentence(votes: Path, size: int, where: str, tmp_pat
         assert not (tmp_path / "labels.parquet").exists()
     assert not list(temporary.iterdir())
     if where == "--store":
-        given: dict[str, Any] = {"method": quorate.GLAD(max_iter=3, tol=0.0)}
-        again = quorate.aggregate(votes, **given, store=store, resume=True)
-        expected: pl.DataFrame = quorate.aggregate(votes, **given).labels
+        again = quorate.aggregate(votes, GLAD, store=store, resume=True)
         assert again.labels.collect().equals(expected)
 
 
@@ -99,11 +108,10 @@ def test_memory_that_only_caches_files_is_available() -> None:
     assert disk.available_memory() > 0.9 * free
 
 
-@pytest.mark.xdist_group("ray")
+@pytest.mark.usefixtures("cluster")
 @pytest.mark.filterwarnings("ignore::Warning")
 def test_damage_and_repeats_on_a_cluster(tmp_path: Path) -> None:
     """A damaged block is one sentence from there too, and repeats are the same."""
-    pytest.importorskip("ray")
     path, store = tmp_path / "votes.csv", tmp_path / "store"
     rows = simulate(15, 200, 4, n_classes=2, seed=3).votes
     again = rows.head(50).with_columns(label=pl.lit("only-in-repeats"))

@@ -11,9 +11,12 @@ import pytest
 from tests.checks import Case, assert_same_bits, small_blocks
 from tests.models.test_models import CASES
 
-from quorate import Auto, Disk, Labels, Result, Threads, fit
+from quorate import EBCC, M3V, Auto, Disk, Labels, Result, Threads, TwoKinds, fit
 from quorate.engines.wire import SomeRows, only, sum_of, whole
 from quorate.model import Tree, run_length
+from quorate.models.em import EM
+
+SLOWLY = (EM, EBCC, M3V, TwoKinds)  # what takes many steps, of which the last are as the first
 
 
 def problem_in_many_blocks(case: Case) -> tuple[Any, Labels]:
@@ -21,7 +24,10 @@ def problem_in_many_blocks(case: Case) -> tuple[Any, Labels]:
     labels = case.labels(problem)
     n_blocks = len(list(labels.blocks()))
     assert n_blocks > 2 * run_length(n_blocks, labels) > 2
-    return case.model(problem), labels
+    model = case.model(problem)
+    if isinstance(model, SLOWLY):
+        model = replace(model, max_iter=min(model.max_iter, 20))
+    return model, labels
 
 
 def auto_in_many_blocks() -> tuple[Any, Labels]:

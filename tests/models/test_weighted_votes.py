@@ -70,7 +70,7 @@ def test_m3v_separates_what_can_be_separated() -> None:
     truth = np.arange(40) % 2
     label = np.stack([truth, truth, np.arange(40) // 2 % 2], axis=1)
     labels = Labels.from_codes(task, worker, label.ravel())
-    result = fit(M3V(cost=100.0, rounding=0.01, tol=1e-12, max_iter=20_000), labels)
+    result = fit(M3V(cost=10.0, rounding=0.01, tol=1e-12, max_iter=20_000), labels)
     np.testing.assert_allclose(result.params.weight, [0.5, 0.5, 0.0], atol=0.01)
     np.testing.assert_array_equal(result.answers, truth)
 

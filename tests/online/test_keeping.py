@@ -600,12 +600,74 @@ def test_a_damaged_log_of_a_killed_process_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "votes.db-wal.damaged").read_bytes() == damaged
 
 
+def test_a_log_that_a_power_cut_left_opens_with_what_is_whole(tmp_path: Path) -> None:
+    """Cut off anywhere in its last change, or followed by zeros."""
+    made = tmp_path / "made"
+    script = f"""
+    import os, signal
+    from quorate import Online
+    online = Online.open({str(made)!r})
+    for i in range(50):
+        online.add((f"t{{i}}", "w", "a"))
+    os.kill(os.getpid(), signal.SIGKILL)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    whole = (made / "votes.db-wal").read_bytes()
+    lost = [whole[:-length] for length in (1, 8, 2_000, 2_071)]
+    for number, log in enumerate([whole + bytes(n) for n in (8, 16, 4_096, 100_000)] + lost):
+        place = tmp_path / str(number)
+        place.mkdir()
+        (place / "votes.db").write_bytes((made / "votes.db").read_bytes())
+        (place / "votes.db-wal").write_bytes(log)
+        with Online.open(place) as online:
+            assert online.n_votes == 50 - (log in lost)
+            online.add(("t0", "v", "a"))
+        with Online.open(place) as online:
+            assert online.n_votes == 51 - (log in lost) and not online.notes
+
+
+def test_closing_on_a_full_disk_lets_others_open_it(tmp_path: Path) -> None:
+    script = f"""
+    import resource, signal
+    from quorate import Online
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    online = Online.open({str(tmp_path)!r})
+    for i in range(3_000):
+        online.add((f"t{{i // 3}}", f"w{{i % 7}}", "ab"[i % 2]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, resource.RLIM_INFINITY))
+    online.close()
+    assert "so nothing changed" in online.notes[-1], online.notes
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    with Online.open({str(tmp_path)!r}) as online:
+        assert online.n_votes == 3_000
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", [str, int, (0.5).__add__, bool])
+def test_tasks_of_any_kind_come_back_one_by_one_and_together(
+    kind: Callable[[int], Any], tmp_path: Path
+) -> None:
+    names = list(dict.fromkeys(map(kind, range(120))))
+    half = (len(names) + 1) // 2
+    with Online.open(tmp_path) as online:
+        for name in names[:half]:
+            online.add((name, "w", "a"))
+        online.add(pl.DataFrame({"task": names, "worker": "v", "label": "b"}))
+    with Online.open(tmp_path) as online:
+        assert not online.notes and online.n_votes == half + len(names)
+        tasks = [online.label(name).task for name in names]
+        assert tasks == names and set(map(type, tasks)) == {type(names[0])}
+
+
 def test_what_is_kept_and_cannot_be_counted_does_not_keep_it_from_opening(tmp_path: Path) -> None:
     with Online.open(tmp_path, classes=["a", "b"]) as online:
         online.add(("t1", "w", "a"))
         database = online._keeper.database  # type: ignore[union-attr]
         database.add({"task": [(1, 5)]}, [(2, 1, 0, 0)])  # a number among words
-        database.add_vote((3, 0, 0, 1))
+        database.add_vote((3, 0, 0, 1), {})
     with Online.open(tmp_path) as online:
         assert online.n_votes == 2
         assert "1 votes that are kept could not be counted" in online.notes[0]

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from tests.naive import online as naive
 
 import quorate
-from quorate import DataError, Online, UsageError
+from quorate import DataError, Online, UsageError, kernels
 from quorate.fitting import fit_labels
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
+from quorate.online.names import Names
 from quorate.online.state import State
 from quorate.simulation import simulate
 
@@ -155,6 +156,22 @@ def test_it_goes_on_from_a_fit(method: str) -> None:
         with_votes.remove("t0", votes[0][1])
     with pytest.raises(DataError, match="not the votes that the start was fitted to"):
         Online(start=result, votes=frame.head(7))
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 40])
+@pytest.mark.parametrize("seed", [0, 7, -3, 2**63])
+def test_random_numbers_of_one_key_are_those_of_many(width: int, seed: int) -> None:
+    keys = [0, 1, 4_294_967_295, 2**63, 2**64 - 1]
+    together = kernels.hashed_uniform(np.array(keys, dtype=np.uint64), width, seed)
+    assert [kernels.hashed_uniform_row(key, width, seed) for key in keys] == together.tolist()
+
+
+def test_the_keys_of_names_are_the_same_one_by_one_and_together() -> None:
+    odd = ["7", "007", "-0", "-12", "+7", " 7", "1.0", "1e3", "true", "ann", "\u0667", str(2**63)]
+    for names in ([*odd, *map(str, range(-50, 50))], list(range(-60, 60)), [0.5, 7.0, 1e20]):
+        known = Names("task", names)
+        codes = list(range(len(names)))
+        assert known.keys(codes).tolist() == [int(known.keys([code])[0]) for code in codes]
 
 
 def test_it_learns_whom_to_trust() -> None:

@@ -318,10 +318,10 @@ def test_a_page_without_results_says_so(tmp_path: Path) -> None:
     assert "is not JSON" in reproduce("--page", tmp_path / "page.md", "--out", tmp_path).output
 
 
-def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(QuorateError, match="pip install"), (tmp_path / "f").open("wb") as file:
-        drawing.draw({}, "svg", file)
+    with pytest.raises(QuorateError, match="pip install"), drawing.drawn({}):
+        pass
 
 
 # Parts.
@@ -341,8 +341,8 @@ def drawn(figure: Figure, tmp_path: Path) -> str:
     from dataclasses import asdict
 
     path = tmp_path / "figure.svg"
-    with path.open("wb") as file:
-        drawing.draw(asdict(figure), "svg", file)
+    with path.open("wb") as file, drawing.drawn(asdict(figure)) as save:
+        save("svg", file)
     return path.read_text()
 
 

@@ -72,7 +72,7 @@ def test_damage_is_one_sentence_that_names_the_file(
         path.write_bytes(whole)
         harm(path, np.random.default_rng(seed))
         with pytest.raises(DataError, match="is damaged") as refused:
-            labels_of(quorate.aggregate(votes, "dawid-skene", store=store))
+            labels_of(quorate.aggregate(votes, quorate.DawidSkene(max_iter=2), store=store))
         assert str(path) in str(refused.value) and "\n" not in str(refused.value)
 
 
@@ -207,7 +207,7 @@ def test_repeats_are_the_same_on_disk(repeats: Any, tmp_path: Path) -> None:
         path = tmp_path / "votes.csv"
         path.write_text(f"task,worker,label\n{text}")
         found, expected = (
-            quorate.aggregate(path, "one-coin", repeats=repeats, engine=engine)
+            quorate.aggregate(path, quorate.OneCoin(max_iter=3), repeats=repeats, engine=engine)
             for engine in ("disk", None)
         )
         assert found.classes == expected.classes, text

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from quorate.models.ordered import Ordered as Ordered
     from quorate.models.rank_one import RankOne as RankOne
     from quorate.models.spectral import SpectralEM as SpectralEM
+    from quorate.models.taught import Taught as Taught
     from quorate.models.two_kinds import TwoKinds as TwoKinds
 
 ABBREVIATIONS = {"ds": "dawid-skene", "fds": "fast-dawid-skene", "mv": "majority"}
@@ -152,6 +153,8 @@ def method_name(model: AnyModel) -> str:
         >>> method_name(make("fast-dawid-skene")), method_name(Ordered(make("kos")))
         ('fast-dawid-skene', 'kos, ordered')
     """
+    if isinstance(model, Taught):
+        return method_name(model.model)
     if isinstance(model, Ordered):
         return f"{method_name(model.model)}, ordered"
     if isinstance(model, Given):

@@ -29,7 +29,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Method, Model, Step, Ties
+from quorate.model import AnyPhase, Calibration, Method, Model, Step, Ties
 from quorate.models import independence, ladder
 from quorate.models.ladder import Findings
 from quorate.models.members import (
@@ -43,23 +43,23 @@ from quorate.models.members import (
 from quorate.options import option
 
 LITTLE = 0.01  # a weight below which a model is left out
-VOTE_WORTH = (1.0, 2.0, 4.0)  # votes that count as one, where they are not independent
 VOTE_SHARE, WARMER = 0.1, 0.3
+INDEPENDENT_SPREAD, MORE_SPREAD = 0.3, 0.55  # of errors' log-odds, by simulated and real crowds
 
 NOTHING_HELD_OUT = "No vote could be held out to weight the models by."
 
 
 class Params(NamedTuple):
     """The members' parameters; their ``weights``, and the ``dependence`` of votes (delta); the
-    number of votes that were held out for these; the number of rounds so far, the ``objective`` of
-    the round before, and whether the next sweep is the ``last``."""
+    number of votes that were held out for these; the number of rounds so far, the members'
+    ``log_evidence`` in the round before, and whether the next sweep is the ``last``."""
 
     members: MemberParams
     weights: Floats
     dependence: float
     held_out: int
     rounds: int = 0
-    objective: float = -np.inf
+    log_evidence: float = -np.inf
     last: bool = False
 
 
@@ -100,7 +100,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
     )
     tol: float = option(
         1e-4,
-        "Stop when the objective, the sum of the models', changes by less, relatively.",
+        "Stop when the log-likelihood, summed over the models, changes by less, relatively.",
         at_least=0,
     )
     max_iter: int = option(
@@ -125,7 +125,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
             *(independence.Count, independence.Test),
             Begin,
         )
-        return (*(phase(self.members, self.max_iter) for phase in opening), self)
+        return (*(phase(self.members, self.max_iter, self.tol) for phase in opening), self)
 
     # The fit of the members to all votes.
 
@@ -141,22 +141,19 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         return beliefs, Stats(stats, _differ(beliefs))
 
     def estimate(self, stats: Stats, params: Params) -> Params:
-        now, before, rounds = self._objective(stats, params), params.objective, params.rounds + 1
-        settled = abs(now - before) <= self.tol * abs(now)
+        now, rounds = self.members.log_evidence(stats.members), params.rounds + 1
+        settled = abs(now - params.log_evidence) <= self.tol * abs(now)
         return params._replace(
             members=self.members.estimate(stats.members, params.members),
             rounds=rounds,
-            objective=now,
-            last=settled or rounds + 1 >= self.max_iter,
+            log_evidence=now,
+            last=params.last or settled or rounds + 1 >= self.max_iter,
         )
 
-    def _objective(self, stats: Stats, params: Params) -> float:
-        present = self.members.present(stats.members, params.members)
-        each = (model.progress(sums, of_model).objective for model, sums, of_model in present)
-        return float(sum(each))
-
     def progress(self, stats: Stats, params: Params) -> Step:
-        return Step(self._objective(stats, params), None, unfinished=not params.last)
+        present = self.members.present(stats.members, params.members)
+        steps = [model.progress(sums, of_model) for model, sums, of_model in present]
+        return Step(sum(step.objective for step in steps), None, unfinished=not params.last)
 
     def converged(self, steps: Sequence[Step]) -> bool:
         return not steps[-1].unfinished
@@ -180,6 +177,10 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         """The mixture as it is: what workers are judged by, whose errors on many tasks even out."""
         assert local is not None
         return block.with_known(mixture(local, params.weights))
+
+    def calibration(self, params: Params) -> Calibration:
+        """Confidences of an independent crowd were off by less than those of one that is not."""
+        return Calibration(0.0, INDEPENDENT_SPREAD + MORE_SPREAD * params.dependence)
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
         return params._replace(members=self.members.newcomer(stats.members, params.members))
@@ -251,8 +252,11 @@ def _softened(belief: Floats | None, delta: float) -> Floats | None:
     """P, which becomes the mean of its powers as delta grows to 1."""
     if belief is None or not delta:
         return belief
-    powers: Floats = np.mean([kernels.temper(belief, worth) for worth in VOTE_WORTH], axis=0)
-    return (1 - delta) * belief + delta * powers
+    half, quarter = np.sqrt(belief), np.sqrt(np.sqrt(belief))
+    for power in (half, quarter):
+        power /= kernels.row_sums(power)[:, None]
+    softened: Floats = (1 - delta) * belief + delta / 3 * (belief + half + quarter)
+    return softened
 
 
 def _differ(beliefs: Beliefs) -> int:

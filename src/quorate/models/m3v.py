@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,8 +73,6 @@ class M3V(Model[Params, None, Stats]):
         array([0.5, 0.5, 0. ])
     """
 
-    calibration: ClassVar[Calibration] = Calibration(-0.7, 1.3)  # shares of votes are no odds
-
     cost: float = option(
         0.3,
         "Cost of a lead that is short by 1, the paper's c (for its margin of 1; with a margin of"
@@ -91,6 +89,9 @@ class M3V(Model[Params, None, Stats]):
 
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
         return (Opening(self._count_vote, self._first_step), self)
+
+    def calibration(self, params: Params) -> Calibration:
+        return Calibration(-0.7, 1.3)  # shares of votes are no odds
 
     def _count_vote(self, block: Labels, local: None) -> Stats:
         """From no weights at all: answers of the plain vote, which lead by nothing."""

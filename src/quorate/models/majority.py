@@ -68,7 +68,6 @@ class Majority(FixedBelief):
     """
 
     takes_weights: ClassVar[bool] = True
-    calibration: ClassVar[Calibration] = Calibration(-0.7, 1.3)  # shares of votes are no odds
 
     ties: Ties = option(
         "shared",
@@ -79,6 +78,9 @@ class Majority(FixedBelief):
 
     def begin(self, block: Labels) -> Floats:
         return block.vote_shares()
+
+    def calibration(self, params: object) -> Calibration:
+        return Calibration(-0.7, 1.3)  # shares of votes are no odds
 
 
 METHODS = (Method("majority", Majority, "The class most workers named."),)

@@ -83,6 +83,12 @@ class Members:
         ]
         return MemberParams(*following)
 
+    def log_evidence(self, stats: MemberStats) -> float:
+        """The log-probability of the votes, summed over the members."""
+        *of_em, of_kinds = stats
+        found = sum(sums.evidence.log_likelihood for sums in of_em if isinstance(sums, em.Stats))
+        return found + (of_kinds.log_evidence if isinstance(of_kinds, subtypes.Stats) else 0.0)
+
     # What they believe.
 
     def beliefs(self, block: Labels, params: MemberParams, swept: Swept) -> Beliefs:

@@ -204,9 +204,8 @@ class Ordered(ByThreshold):
     def takes_weights(self) -> bool:  # type: ignore[override]
         return self.model.takes_weights
 
-    @property
-    def calibration(self) -> Calibration:  # type: ignore[override]
-        return self.model.calibration
+    def calibration(self, params: Thresholds) -> Calibration:
+        return self.model.calibration(params[0])
 
     def question(self, threshold: int, n_classes: int) -> AnyModel:
         return _narrowed(self.model, threshold, n_classes)

@@ -19,6 +19,7 @@ class Column:
 
     def __init__(self, kind: type[np.generic], width: int = 1) -> None:
         self._array = np.zeros(64 * max(width, 1), dtype=kind)
+        self._room = len(self._array)
         self.width = width
         self.height = 0
         self.cells: Any = self._array.data
@@ -33,15 +34,16 @@ class Column:
 
     def grow(self, height: int) -> None:
         """New rows are zero."""
-        if height * self.width > len(self._array):
+        if height * self.width > self._room:
             self._reserve(height)
         self.height = height
 
     def _reserve(self, height: int) -> None:
-        larger = np.zeros(max(height * self.width, 2 * len(self._array)), self._array.dtype)
+        larger = np.zeros(max(height * self.width, 2 * self._room), self._array.dtype)
         larger[: self.height * self.width] = self.values
         self._array = larger
         self.cells = larger.data
+        self._room = len(larger)
 
     def cut(self, height: int) -> None:
         """Take the rows after so many away again."""
@@ -51,7 +53,7 @@ class Column:
     def append(self, value: float) -> None:
         """One row of one number, which is there when it is written."""
         end = self.height
-        if end == len(self._array):
+        if end == self._room:
             self._reserve(end + 1)
         self.cells[end] = value
         self.height = end + 1
@@ -66,7 +68,7 @@ class Ballots:
     """Every vote in the order they came, each with a link to its task's vote before.
 
     With a half-life, in votes of a worker, a vote weighs less the more votes its worker has cast
-    since: half after so many.
+    since: half after so many. Without one, ages are not kept.
     """
 
     def __init__(self, half_life: float | None = None) -> None:
@@ -89,7 +91,9 @@ class Ballots:
 
     def grow(self, n_tasks: int, n_workers: int) -> None:
         before = self.n_tasks
-        if n_tasks > before:
+        if n_tasks == before + 1:
+            self._latest.append(-1)
+        elif n_tasks > before:
             self._latest.grow(n_tasks)
             self._latest.values[before:] = -1
         if n_workers > self.n_workers:
@@ -97,14 +101,15 @@ class Ballots:
 
     def append(self, task: int, worker: int, label: int) -> int:
         """Where the vote stands."""
-        place = self.n_votes
+        latest, cast, place = self._latest.cells, self._cast.cells, self.task.height
         self.task.append(task)
         self.worker.append(worker)
         self.label.append(label)
-        self._earlier.append(self._latest.cells[task])
-        self._age.append(self._cast.cells[worker])
-        self._latest.cells[task] = place
-        self._cast.cells[worker] += 1
+        self._earlier.append(latest[task])
+        if self.half_life is not None:
+            self._age.append(cast[worker])
+        latest[task] = place
+        cast[worker] += 1
         return place
 
     def extend(self, task: Codes, worker: Codes, label: Codes) -> None:
@@ -118,9 +123,7 @@ class Ballots:
         same = np.flatnonzero(task[order][1:] == task[order][:-1])
         earlier[order[same + 1]] = places[order[same]]
         self._earlier.extend(earlier)
-        if self.half_life is None:
-            self._age.grow(self.n_votes)  # nobody asks
-        else:
+        if self.half_life is not None:
             self._age.extend(self._cast.values[worker] + equals_before(worker, self.n_workers))
         self._cast.values[:] += np.bincount(worker, minlength=self.n_workers)
 
@@ -138,8 +141,10 @@ class Ballots:
         came = slice(n_votes, self.n_votes)
         self._latest.values[self.task.values[came][::-1]] = self._earlier.values[came][::-1]
         self._cast.values[:] -= np.bincount(self.worker.values[came], minlength=self.n_workers)
-        for column in (self.task, self.worker, self.label, self._earlier, self._age):
+        for column in (self.task, self.worker, self.label, self._earlier):
             column.cut(n_votes)
+        if self.half_life is not None:
+            self._age.cut(n_votes)
         self._latest.cut(n_tasks)
         self._cast.cut(n_workers)
 

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -33,11 +34,12 @@ NAME = "votes.db"
 LOCK = "votes.lock"
 TABLES = {"task": "tasks", "worker": "workers", "label": "classes"}
 PAGES_OF_WAL = 8_000
-ROWS_AT_A_TIME = 500_000
+ROWS_AT_A_TIME, ROWS_PER_STATEMENT = 500_000, 64
 # Odd, so that no change of one number leaves the sum as it was.
 FACTORS = (2654435761, 2246822519, 3266489917, 668265263)
 MASK = 2**32 - 1
 INSERT_VOTE = "INSERT INTO votes VALUES (?, ?, ?, ?, ?)"
+INSERT_VOTE_ON_NEW_TASK = "INSERT INTO votes_on_new_tasks VALUES (?, ?, ?, ?, ?, ?, ?)"
 NumberedNames = Mapping[str, Iterable[tuple[int, Any]]]
 
 SCHEMA = """
@@ -87,6 +89,17 @@ CREATE VIEW answers_by_name AS
   FROM answers JOIN tasks ON tasks.id = answers.task JOIN classes ON classes.id = answers.label;
 """
 
+# Of this connection only: a vote and the name of its task by one statement, which is a transaction
+# by itself and takes half the time of four.
+SHORTCUT = """
+CREATE TEMP VIEW votes_on_new_tasks AS
+  SELECT 0 AS id, 0 AS task, 0 AS worker, 0 AS label, 0 AS checksum, 0 AS name, 0 AS name_checksum;
+CREATE TEMP TRIGGER vote_on_new_task INSTEAD OF INSERT ON votes_on_new_tasks BEGIN
+  INSERT INTO tasks VALUES (new.task, new.name, new.name_checksum);
+  INSERT INTO votes VALUES (new.id, new.task, new.worker, new.label, new.checksum);
+END;
+"""
+
 
 class Content(NamedTuple):
     """Rows that came after others: names by role, votes (id, task, worker, label) with the first of
@@ -110,6 +123,8 @@ class Content(NamedTuple):
 
     def without(self, removed: Collection[int]) -> Content:
         """The same, as if some votes had never come."""
+        if not removed:
+            return self
         stay = ~np.isin(self.votes[:, 0], list(removed))
         return self._replace(votes=self.votes[stay], batch=self.batch[stay])
 
@@ -139,6 +154,7 @@ class Database:
         except BaseException:
             self._unlock()
             raise
+        self._execute = self._connection.cursor().execute
         self._version = -1
 
     def _connect(self, sync: bool) -> sqlite3.Connection:
@@ -178,6 +194,9 @@ class Database:
             raise self._damaged(" in its schema")
         if execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise self._damaged()
+        if not self.read_only:
+            execute("PRAGMA temp_store = MEMORY")
+            connection.executescript(SHORTCUT)
 
     def close(self) -> None:
         try:
@@ -233,10 +252,22 @@ class Database:
         if self._connection.in_transaction:
             self._connection.rollback()
 
-    def add_vote(self, vote: Sequence[int]) -> None:
-        """A vote whose names are all known: a transaction by itself."""
+    def add_vote(
+        self, vote: tuple[int, int, int, int], names: Mapping[str, Sequence[tuple[int, Any]]]
+    ) -> None:
+        """A vote (id, task, worker, label) and the names that came with it: one statement, unless
+        more than the task is new."""
+        a, b, c, d = FACTORS
+        id, task, worker, label = vote
+        row = (*vote, (a * id + b * task + c * worker + d * label) & MASK)
+        new_task = names.get("task") if len(names) == 1 else None
         try:
-            self._connection.execute(INSERT_VOTE, (*vote, _sum_of(vote)))
+            if not names:
+                self._execute(INSERT_VOTE, row)
+            elif new_task and not isinstance(name := new_task[0][1], bool):
+                self._execute(INSERT_VOTE_ON_NEW_TASK, (*row, name, _name_sum("task", task, name)))
+            else:
+                self.add(names, [vote])
         except sqlite3.Error as error:
             raise self._unwritten(error) from None
 
@@ -249,28 +280,32 @@ class Database:
     ) -> None:
         for role, some in names.items():
             self._add_names(role, some)
-        rows: Iterable[Any]
         if isinstance(votes, np.ndarray):
-            columns = (*votes, np.array(FACTORS) @ votes & MASK)
-            rows = zip(*(column.tolist() for column in columns), strict=True)
+            rows = np.vstack([votes, np.array(FACTORS) @ votes & MASK]).T
             batch = (int(votes[0, 0]), votes.shape[1])
-            self._connection.execute(
-                "INSERT INTO batches VALUES (?, ?, ?)", (*batch, _sum_of(batch))
-            )
+            self._insert_all("batches", 3, [*batch, _sum_of(batch)])
+            self._insert_all("votes", 5, rows.ravel().tolist())
         else:
-            rows = [(*vote, _sum_of(vote)) for vote in votes]
-        self._connection.executemany(INSERT_VOTE, rows)
+            self._connection.executemany(INSERT_VOTE, [(*vote, _sum_of(vote)) for vote in votes])
+
+    def _insert_all(self, table: str, width: int, cells: Sequence[Any]) -> None:
+        """Rows, cell by cell; many by one statement, which takes half the time."""
+        row, at_once = f"({', '.join('?' * width)})", width * ROWS_PER_STATEMENT
+        rest = len(cells) - len(cells) % at_once
+        for first, last, step in ((0, rest, at_once), (rest, len(cells), width)):
+            insert = f"INSERT INTO {table} VALUES {', '.join([row] * (step // width))}"
+            values = (cells[i : i + step] for i in range(first, last, step))
+            self._connection.executemany(insert, values)
 
     def _add_names(self, role: str, names: Iterable[tuple[int, Any]]) -> None:
-        try:
-            rows = [(id, name, _name_sum(id, name)) for id, name in names]
-        except UnicodeEncodeError:
-            raise DataError(f"A {role} has half a character in its name.") from None
+        rows = list(names)
         if not rows:
             return
         if isinstance(rows[0][1], bool):
             self._put_setting(f"{role}s are truth values", "true")
-        self._connection.executemany(f"INSERT INTO {TABLES[role]} VALUES (?, ?, ?)", rows)
+        ids, named = zip(*rows, strict=True)
+        cells = zip(ids, named, _name_sums(role, ids, named), strict=True)
+        self._insert_all(TABLES[role], 3, list(chain.from_iterable(cells)))
 
     def remove(self, number: int, vote: int) -> None:
         """Checkpoints from that vote on are of another history."""
@@ -297,10 +332,7 @@ class Database:
         self._transact(write)
 
     def put_checkpoint(self, vote: int, settling: int, checkpoint: Checkpoint) -> None:
-        about = {"steps": checkpoint.steps, "votes": checkpoint.votes, "names": checkpoint.names}
-        blob = io.BytesIO()
-        np.savez(blob, allow_pickle=False, about=np.array(json.dumps(about)), **checkpoint.arrays)
-        state, execute = blob.getvalue(), self._connection.execute
+        state, execute = _packed(checkpoint), self._connection.execute
 
         def write() -> None:
             row = (vote, settling, state, _check(state))
@@ -384,7 +416,7 @@ class Database:
         ids, names, checksums = map(list, zip(*rows, strict=True))
         if ids != list(range(n, n + len(rows))):
             raise self._damaged(f" in the numbers of {role}s")
-        if list(map(_name_sum, ids, names)) != checksums:
+        if _name_sums(role, ids, names) != checksums:
             raise self._damaged(f" in the names of {role}s")
         return names
 
@@ -445,12 +477,35 @@ class Database:
         with self._told("cannot be read"):
             for state, checksum in self._connection.execute(query, (vote, settling)):
                 if isinstance(state, bytes) and _check(state) == checksum:
-                    with np.load(io.BytesIO(state), allow_pickle=False) as archive:
-                        arrays = dict(archive)
-                    about = json.loads(str(arrays.pop("about")))
-                    names = tuple(about["names"])
-                    return Checkpoint(about["steps"], about["votes"], names, arrays)
+                    return _unpacked(state)
         return None
+
+
+def _packed(checkpoint: Checkpoint) -> bytes:
+    """A checkpoint in bytes; an array of zeros and ones, as hard answers are, in bits."""
+    arrays, shapes = dict(checkpoint.arrays), {}
+    for name, array in arrays.items():
+        if array.dtype == np.float64 and array.ndim == 2 and ((array == 0) | (array == 1)).all():
+            shapes[name], arrays[name] = array.shape, np.packbits(array != 0)
+    about = {
+        "steps": checkpoint.steps,
+        "votes": checkpoint.votes,
+        "names": checkpoint.names,
+        "bits": shapes,
+    }
+    blob = io.BytesIO()
+    np.savez(blob, allow_pickle=False, about=np.array(json.dumps(about)), **arrays)
+    return blob.getvalue()
+
+
+def _unpacked(state: bytes) -> Checkpoint:
+    with np.load(io.BytesIO(state), allow_pickle=False) as archive:
+        arrays: dict[str, NDArray[Any]] = dict(archive)
+    about = json.loads(str(arrays.pop("about")))
+    for name, (height, width) in about.get("bits", {}).items():
+        bits = np.unpackbits(arrays[name], count=height * width)
+        arrays[name] = bits.reshape(height, width).astype(np.float64)
+    return Checkpoint(about["steps"], about["votes"], tuple(about["names"]), arrays)
 
 
 def _schema_of(connection: sqlite3.Connection) -> set[Any]:
@@ -469,8 +524,27 @@ def _sum_of(numbers: Sequence[int]) -> int:
     return sum(map(int.__mul__, numbers, FACTORS)) & MASK
 
 
-def _name_sum(id: int, name: Any) -> int:
-    return zlib.crc32((name if type(name) is str else repr(name)).encode(), id)
+def _name_sums(role: str, ids: Sequence[int], names: Sequence[Any]) -> list[int]:
+    text = names if set(map(type, names)) == {str} else map(_spelt, names)
+    try:
+        return list(map(zlib.crc32, map(str.encode, text), ids))
+    except UnicodeEncodeError:
+        raise _half_a_character(role) from None
+
+
+def _name_sum(role: str, id: int, name: Any) -> int:
+    try:
+        return zlib.crc32(_spelt(name).encode(), id)
+    except UnicodeEncodeError:
+        raise _half_a_character(role) from None
+
+
+def _half_a_character(role: str) -> DataError:
+    return DataError(f"A {role} has half a character in its name.")
+
+
+def _spelt(name: Any) -> str:
+    return name if type(name) is str else repr(name)
 
 
 def _check(content: bytes) -> int:

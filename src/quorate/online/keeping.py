@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,7 @@ class Keeper:
         return self._forks == forks
 
     def require_this_process(self) -> None:
-        if not self.is_of_this_process:
+        if self._forks != forks:
             raise UsageError(
                 f"{self.database.directory} was opened before this process was forked from the one"
                 " that has it open: open it here, with read_only=True while the other has it."
@@ -146,17 +147,15 @@ class Keeper:
 
     def keep_vote(self, ledger: Ledger, id: int, codes: Sequence[int]) -> None:
         """The vote that was counted last, and its names."""
-        names, (task, worker, label) = ledger.names, codes
-        ids = names["task"].ids.cells[task], names["worker"].ids.cells[worker]
-        vote = (id, *ids, names["label"].ids.cells[label])
-        if new := ledger.new_names():
-            self.database.add(new, [vote])
+        new = ledger.new_names()
+        self.database.add_vote((id, *ledger.ids_of(codes)), new)
+        if new:
             self._names_are_kept(ledger, new)
-        else:
-            self.database.add_vote(vote)
         self.last_vote = id
 
-    def keep_votes(self, ledger: Ledger, ids: Sequence[int], codes: Sequence[Any]) -> None:
+    def keep_votes(
+        self, ledger: Ledger, ids: Sequence[int] | NDArray[np.int64], codes: Sequence[Any]
+    ) -> None:
         """The votes that were counted last, and their names."""
         rows = np.empty((4, len(ids)), dtype=np.int64)
         rows[0] = ids
@@ -165,11 +164,11 @@ class Keeper:
         new = ledger.new_names()
         self.database.add(new, rows)
         self._names_are_kept(ledger, new)
-        self.last_vote = ids[-1]
+        self.last_vote = int(ids[-1])
 
     def _names_are_kept(self, ledger: Ledger, new: Mapping[str, list[tuple[int, Any]]]) -> None:
         for role, some in new.items():
-            ledger.names[role].kept.extend([name for _, name in some])
+            ledger.names[role].kept.extend(map(itemgetter(1), some))
 
     def remove(self, id: int) -> None:
         self.database.remove(len(self.removed) + 1, id)

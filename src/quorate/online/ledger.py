@@ -26,13 +26,9 @@ ROLES = ("task", "worker", "label")
 MOST_BELIEFS = 50_000  # of tasks, kept to undo the latest steps
 
 
-class Done(NamedTuple):
-    """A step that can be undone."""
-
-    undo: Undo
-    names: tuple[int, ...]
-    votes: int
-    settled: Result | None
+# A step that can be undone: what it changed, and before it the names, its votes, and what was
+# settled. Every vote makes one, so it is a bare tuple.
+Done = tuple[Undo, tuple[int, ...], int, Result | None]
 
 
 class Checkpoint(NamedTuple):
@@ -50,6 +46,7 @@ class Ledger:
 
     def __init__(self, names: Mapping[str, Names], state: State) -> None:
         self.names, self.state = names, state
+        self._tasks, self._workers, self._classes = (names[role] for role in ROLES)
         state.keys = names["task"].keys
         self.from_start = state.ballots.n_votes
         self.sizes, self.ids = Column(np.int64), Column(np.int64)
@@ -81,7 +78,7 @@ class Ledger:
         self,
         asked: Sequence[Sequence[Any]],
         found: Sequence[Any],
-        ids: Sequence[int],
+        ids: Sequence[int] | NDArray[np.int64],
         count: Callable[[], T],
         keep: Callable[[], None] | None = None,
         first: slice | NDArray[np.bool_] | None = None,
@@ -94,7 +91,7 @@ class Ledger:
         for role, names, codes in zip(ROLES, asked, found, strict=True):
             self.names[role].complete(names, codes)
         tasks = _once(found[0]) if first is None else found[0][first]
-        done = Done(self.state.before(tasks), self._names_before, len(ids), self.settled)
+        done = (self.state.before(tasks), self._names_before, len(ids), self.settled)
         wider = self._make_room()
         self.settled = None
         answer = count()
@@ -114,23 +111,35 @@ class Ledger:
         """`count` for one vote, which is most of what is done: straight."""
         before = self._names_before = self._n_names()
         self.whole = False
-        if -1 in codes:
-            for i, names in enumerate(self.names.values()):
+        new = -1 in codes
+        if new:
+            for i, role in enumerate(ROLES):
                 if codes[i] < 0:
-                    codes[i] = names.append(vote[i])
+                    codes[i] = self.names[role].append(vote[i])
         task, worker, label = codes
-        done = Done(self.state.before((task,)), before, 1, self.settled)
-        wider = self._make_room()
+        done = (self.state.before((task,)), before, 1, self.settled)
+        wider = new and self._make_room()
         self.settled = None
-        belief = self.state.add(task, [(worker, label)])
+        belief = self.state.add(task, ((worker, label),))
         self.ids.append(id)
         self.sizes.append(1)
         self._remember(done, wider)
         self._keep(keep, done)
         return belief
 
+    def codes_of(self, vote: Sequence[Any]) -> list[int]:
+        """The codes of a vote's names, -1 for a new one that is fit for a code."""
+        task, worker, label = vote
+        return [self._tasks.code(task), self._workers.code(worker), self._classes.code(label)]
+
+    def ids_of(self, codes: Sequence[int]) -> tuple[int, int, int]:
+        """The numbers under which a vote's names are kept."""
+        task, worker, label = codes
+        tasks, workers, classes = self._tasks.ids, self._workers.ids, self._classes.ids
+        return tasks.cells[task], workers.cells[worker], classes.cells[label]
+
     def _n_names(self) -> tuple[int, ...]:
-        return tuple([len(names.names) for names in self.names.values()])
+        return len(self._tasks.names), len(self._workers.names), len(self._classes.names)
 
     def _remember(self, done: Done, wider: bool) -> None:
         """For `undo`; what was believed of fewer classes is of no use."""
@@ -138,9 +147,9 @@ class Ledger:
             self._forget_done()
             return
         self._done.append(done)
-        self._n_beliefs += len(done.undo.tasks)
+        self._n_beliefs += len(done[0].tasks)
         while self._n_beliefs > MOST_BELIEFS:
-            self._n_beliefs -= len(self._done.popleft().undo.tasks)
+            self._n_beliefs -= len(self._done.popleft()[0].tasks)
 
     def _forget_done(self) -> None:
         self._done.clear()
@@ -159,13 +168,13 @@ class Ledger:
 
     def new_names(self) -> dict[str, list[tuple[int, Any]]]:
         """Names that came with the last step, with their ids."""
+        new: dict[str, list[tuple[int, Any]]] = {}
         if self._names_before == self._n_names():
-            return {}
-        return {
-            role: names.new(n)
-            for (role, names), n in zip(self.names.items(), self._names_before, strict=True)
-            if len(names) > n
-        }
+            return new
+        for role, before, now in zip(ROLES, self._names_before, self._n_names(), strict=True):
+            if now > before:
+                new[role] = self.names[role].new(before)
+        return new
 
     def settle(self, result: Result | None, keep: Callable[[], None] | None = None) -> None:
         """Believe what a fit of all votes has found, if there are votes."""
@@ -181,10 +190,11 @@ class Ledger:
 
     def _make_room(self) -> bool:
         """Whether there are new classes."""
-        wider = len(self.names["label"]) > self.state.n_classes
+        n_tasks, n_workers, n_classes = self._n_names()
+        wider = n_classes > self.state.n_classes
         if wider:
-            self.state.widen(len(self.names["label"]))
-        self.state.grow(len(self.names["task"]), len(self.names["worker"]))
+            self.state.widen(n_classes)
+        self.state.grow(n_tasks, n_workers)
         return wider
 
     # The way back.
@@ -196,14 +206,14 @@ class Ledger:
     def undo(self) -> None:
         """Undo the last step."""
         self.whole = False
-        done = self._done.pop()
-        self._n_beliefs -= len(done.undo.tasks)
-        self.state.undo(done.undo)
-        for names, n in zip(self.names.values(), done.names, strict=True):
+        undo, n_names, n_votes, settled = self._done.pop()
+        self._n_beliefs -= len(undo.tasks)
+        self.state.undo(undo)
+        for names, n in zip(self.names.values(), n_names, strict=True):
             names.cut(n)
-        self.ids.cut(self.ids.height - done.votes)
+        self.ids.cut(self.ids.height - n_votes)
         self.sizes.cut(self.n_steps - 1)
-        self.settled = done.settled
+        self.settled = settled
         self.whole = True
 
     def checkpoint(self) -> Checkpoint:

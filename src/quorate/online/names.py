@@ -7,15 +7,17 @@ from itertools import count, repeat
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from quorate.errors import DataError
 from quorate.kernels import Codes, Keys
 from quorate.online.ballots import Column
 from quorate.votes import shown
-from quorate.votes.naming import key
+from quorate.votes.naming import key, keys
 
 INT64 = 2**63
+FEW = 30  # names that are sooner looked at one by one
 
 
 class Names:
@@ -72,10 +74,12 @@ class Names:
 
     def new(self, n: int) -> list[tuple[int, Any]]:
         """Names after the first so many that are not kept yet, with their ids."""
-        ids = self.ids.values[n:].tolist()
-        return [
-            (id, name) for id, name in zip(ids, self.names[n:], strict=True) if id >= len(self.kept)
-        ]
+        if n == len(self.names) - 1:
+            id = self.ids.cells[n]
+            return [(id, self.names[n])] if id >= len(self.kept) else []
+        kept, ids = len(self.kept), self.ids.values[n:].tolist()
+        new = list(zip(ids, self.names[n:], strict=True))
+        return new if min(ids, default=kept) >= kept else [row for row in new if row[0] >= kept]
 
     def learn(self, names: Iterable[Any]) -> None:
         """Names that another process has kept."""
@@ -86,7 +90,10 @@ class Names:
 
     def keys(self, codes: Sequence[int]) -> Keys:
         """Keys of names, as readers of votes give them."""
-        return np.array([key(self.names[code]) for code in codes], dtype=np.uint64)
+        names = [self.names[code] for code in codes]
+        if len(names) > FEW and type(names[0]) in (str, int):
+            return keys(pl.Series(names))
+        return np.array([key(name) for name in names], dtype=np.uint64)
 
     def require(self, name: Any) -> int:
         code = self._codes.get(name)
@@ -101,7 +108,8 @@ class Names:
         except TypeError:  # a list, say
             raise self._unfit(name) from None
         if code < 0:
-            self._require_all_fit([name])
+            name = plain(name)
+            self._require_fit(name, like=self.names[0] if self.names else name)
         return code
 
     def look_up(self, names: Sequence[Any]) -> list[int]:
@@ -126,6 +134,8 @@ class Names:
             new = np.flatnonzero(codes < 0).tolist()
         else:
             new = [i for i, code in enumerate(codes) if code < 0] if -1 in codes else []
+        if len(new) > FEW and not self._absent:
+            self._append_all(plain_all([names[i] for i in new]))
         for i in new:
             known = self._codes.get(names[i])
             codes[i] = self.append(names[i]) if known is None else known
@@ -140,9 +150,22 @@ class Names:
         self._codes[name] = code
         return code
 
+    def _append_all(self, new: Sequence[Any]) -> None:
+        """The same for many, of which some may be the same, when none was ever there."""
+        came, n = list(dict.fromkeys(new)), len(self.names)
+        self.names += came
+        self.ids.extend(np.arange(self._n_ids, self._n_ids + len(came)))
+        self._n_ids += len(came)
+        self._codes.update(zip(came, count(n), strict=False))
+
     def _require_all_fit(self, new: Sequence[Any]) -> None:
+        if not len(new):
+            return
+        like = self.names[0] if self.names else plain(new[0])
+        if not self.closed and set(map(type, new)) == {str} == {type(like)} and "" not in new:
+            return
         for name in map(plain, dict.fromkeys(new)):
-            self._require_fit(name, like=self.names[0] if self.names else plain(new[0]))
+            self._require_fit(name, like)
 
     def _require_fit(self, name: Any, like: Any) -> None:
         if name is None or name != name or name == "":
@@ -162,6 +185,11 @@ class Names:
 
     def _unfit(self, name: Any) -> DataError:
         return DataError(f"The {self.role} {shown(name)} is neither text nor a 64-bit number.")
+
+
+def plain_all(names: Sequence[Any]) -> Sequence[Any]:
+    """`plain` for many, most of which are so already."""
+    return names if set(map(type, names)) == {str} else list(map(plain, names))
 
 
 def plain(name: Any) -> Any:

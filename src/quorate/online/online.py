@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quorate import metrics
 from quorate.aggregation import result_of
@@ -318,15 +319,16 @@ class Online:
             gone = set(thinned(places))
             self._checkpoints = [c for c in self._checkpoints if (c.votes, c.steps) not in gone]
 
-    def _next_ids(self, n: int) -> range:
+    def _next_ids(self, n: int) -> NDArray[np.int64]:
         last = self.ledger.last_id if self._keeper is None else self._keeper.last_vote
-        return range(last + 1, last + 1 + n)
+        return np.arange(last + 1, last + 1 + n)
 
     def _add_vote(self, vote: Sequence[Any]) -> Answer:
         _require_vote(vote)
         keeper, ledger = self._keeper, self.ledger
-        codes = [ledger.names[role].code(name) for role, name in zip(ROLES, vote, strict=True)]
-        self._require_open(vote[:1], codes[:1])
+        codes = ledger.codes_of(vote)
+        if self._start is not None:
+            self._require_open(vote[:1], codes[:1])
         self._unsure = True
         if keeper is None:
             belief = ledger.count_vote(vote, codes, ledger.last_id + 1)
@@ -343,7 +345,10 @@ class Online:
         return self._answers(*self._count_rows(self._next_ids(len(rows)), columns, self._keeper))
 
     def _count_rows(
-        self, ids: Sequence[int], columns: Sequence[Sequence[Any]], keeper: Keeper | None
+        self,
+        ids: Sequence[int] | NDArray[np.int64],
+        columns: Sequence[Sequence[Any]],
+        keeper: Keeper | None,
     ) -> tuple[Sequence[int], Sequence[Sequence[float]]]:
         """The tasks of some votes, and what is then believed of them."""
         found = self._look_up(columns)
@@ -362,7 +367,7 @@ class Online:
         self,
         asked: Sequence[Sequence[Any]],
         found: Sequence[Any],
-        ids: Sequence[int],
+        ids: Sequence[int] | NDArray[np.int64],
         count: Callable[[], T],
         keeper: Keeper | None,
         coded: Sequence[Any] | None = None,

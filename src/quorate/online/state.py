@@ -29,6 +29,8 @@ from quorate.online.ballots import Ballots, Column, Places
 from quorate.online.sums import Said, learned, sums_for
 
 GRAIN = 2.0**32
+ROUNDING = 1.5 * 2**52 / GRAIN  # added to a share, it leaves no room for anything finer
+NEARLY = 1 - 1e-12  # of the highest belief: as high, but for rounding
 KeysOfCodes = Callable[[Sequence[int]], kernels.Keys]
 
 
@@ -61,9 +63,10 @@ class State:
 
     def grow(self, n_tasks: int, n_workers: int) -> None:
         """Room for tasks and workers with new codes."""
-        if n_tasks > self.ballots.n_tasks or n_workers > self.ballots.n_workers:
-            self.ballots.grow(n_tasks, n_workers)
-            self.belief.grow(n_tasks)
+        more_workers = n_workers > self.ballots.n_workers
+        self.ballots.grow(n_tasks, n_workers)
+        self.belief.grow(n_tasks)
+        if more_workers:
             self.sums.grow(n_workers)
 
     @property
@@ -79,15 +82,17 @@ class State:
             known = tasks < believed.height
             belief[known] = believed.rows.take(tasks[known], axis=0)
         else:
-            k = self.n_classes
-            belief = [
-                believed.cells[task * k : (task + 1) * k].tolist()
-                if task < believed.height
-                else [0.0] * k
-                for task in tasks
-            ]
+            belief = list(map(self._counted, tasks))
         sizes = (ballots.n_votes, ballots.n_tasks, ballots.n_workers)
         return Undo(tasks, belief, *sizes, self.hard)
+
+    def _counted(self, task: int) -> list[float]:
+        """What is counted of a task, which may be a new one."""
+        k, believed = self.n_classes, self.belief
+        if task >= believed.height:
+            return [0.0] * k
+        counted: list[float] = believed.cells[task * k : (task + 1) * k].tolist()
+        return counted
 
     def undo(self, undo: Undo) -> None:
         """Take back the last votes, exactly."""
@@ -120,16 +125,16 @@ class State:
 
     def add(self, task: int, new: Sequence[tuple[int, int]]) -> list[float]:
         """Votes (worker, label) on one task; returns what is then believed of it."""
-        classes = self.classes.copy()
+        classes, ballots = self.classes.copy(), self.ballots
         for worker, label in new:
-            self.ballots.append(task, worker, label)
-            if self.ballots.half_life:
-                self.sums.fade(worker, 2 ** (-1 / self.ballots.half_life))
+            ballots.append(task, worker, label)
+            if ballots.half_life:
+                self.sums.fade(worker, 2 ** (-1 / ballots.half_life))
         votes = self._votes(task)
-        known = votes[: len(votes) - len(new)]
+        n_known = len(votes) - len(new)
         vote = self._as_counted(task, _shares(votes, self.n_classes))
-        self.sums.move(votes[len(known) :], [0.0] * self.n_classes, vote)
-        self._believe(task, known, vote)  # the first M-step
+        self.sums.move(votes[n_known:], [0.0] * self.n_classes, vote)
+        self._believe(task, votes[:n_known], vote)  # the first M-step
         posterior = self._posterior(votes)  # the E-step
         self._believe(task, votes, self._as_counted(task, posterior))  # the last M-step
         self._harden_once_settled(classes)
@@ -145,15 +150,20 @@ class State:
         worker, label = ballots.worker.cells, ballots.label.cells
         places = ballots.of(task)
         places.reverse()
+        if ballots.half_life is None:
+            return [(worker[at], label[at], 1.0) for at in places]
         return [(worker[at], label[at], ballots.weight(at)) for at in places]
 
     def _believe(self, task: int, votes: Sequence[Said], belief: Sequence[float]) -> None:
         """Count votes that are counted already under another belief in their task."""
         start, cells = task * self.n_classes, self.belief.cells
         before = cells[start : start + self.n_classes].tolist()
-        if before != belief:
+        if before == belief:
+            return
+        if votes:
             self.sums.move(votes, before, belief)
-            for i, share in enumerate(belief):
+        for i, share in enumerate(belief):
+            if share != before[i]:
                 cells[start + i] = share
                 self.classes[i] += share - before[i]
 
@@ -163,12 +173,17 @@ class State:
             best = _tied(belief)
             belief = [float(i in best) / len(best) for i in range(len(belief))]
         elif self.hard:
-            chosen = self.choose(task, belief)
-            return [float(i == chosen) for i in range(len(belief))]
-        return [round(share * GRAIN) / GRAIN for share in belief]
+            counted = [0.0] * len(belief)
+            counted[self.choose(task, belief)] = 1.0
+            return counted
+        return [share + ROUNDING - ROUNDING for share in belief]
 
     def _posterior(self, votes: Sequence[Said]) -> list[float]:
-        log_prior = [log(p) if p > 0 else kernels.LOG_ZERO for p in self._prior()]
+        prior = self._prior()
+        if all(prior):
+            log_prior = list(map(log, prior))
+        else:
+            log_prior = [log(p) if p > 0 else kernels.LOG_ZERO for p in prior]
         log_joint = self.sums.evidence(votes, log_prior)
         highest = max(log_joint)
         joint = [exp(value - highest) for value in log_joint]
@@ -231,16 +246,19 @@ class State:
 
     def belief_in(self, task: int) -> list[float]:
         """What is counted of a task."""
-        counted: list[float] = self.belief.rows[task].tolist()
-        return counted
+        return self._counted(task)
 
     def choose(self, task: int, belief: Sequence[float]) -> int:
         """The likeliest class; a tie falls as it does for hard answers."""
+        ordered = sorted(belief)
+        if len(ordered) == 1 or ordered[-2] < ordered[-1] * NEARLY:
+            return belief.index(ordered[-1])
         best = _tied(belief)
-        if len(best) == 1 or self.model.ties != "random":
+        if self.model.ties != "random":
             return best[0]
-        random = kernels.hashed_uniform(self.keys([task]), self.n_classes, self.model.seed)[0]
-        return max(best, key=random.tolist().__getitem__)
+        key = int(self.keys([task])[0])
+        random = kernels.hashed_uniform_row(key, self.n_classes, self.model.seed)
+        return max(best, key=random.__getitem__)
 
     def choose_all(self, tasks: Codes, belief: Floats) -> Codes:
         """`choose` for many tasks."""
@@ -351,8 +369,8 @@ def _numbered(codes: Codes, n: int) -> tuple[Codes, Codes]:
 
 def _tied(belief: Sequence[float]) -> list[int]:
     """The classes that share the highest belief, but for rounding."""
-    best = max(belief) * (1 - 1e-12)
-    return [i for i, share in enumerate(belief) if share >= best]
+    least = max(belief) * NEARLY
+    return [i for i, share in enumerate(belief) if share >= least]
 
 
 def _shares(votes: Sequence[Said], n_classes: int) -> list[float]:

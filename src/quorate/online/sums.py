@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from math import log
+from operator import sub
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class Sums(ABC):
 
     def move(self, votes: Sequence[Said], before: Sequence[float], after: Sequence[float]) -> None:
         """Count a task's votes under another belief than before; new ones were under none, zero."""
-        self._add(votes, [now - then for then, now in zip(before, after, strict=True)])
+        self._add(votes, list(map(sub, after, before)))
         if self.support is None:
             return
         came = [(now != 0) - (then != 0) for then, now in zip(before, after, strict=True)]
@@ -177,7 +178,7 @@ class ConfusionSums(Sums):
 
     @property
     def met(self) -> Column:
-        return self.columns[1]
+        return self._all[1]
 
     def _add(self, votes: Sequence[Said], change: Sequence[float]) -> None:
         k, counts, met = self.n_classes, self.counts.cells, self.met.cells
@@ -198,16 +199,14 @@ class ConfusionSums(Sums):
         k, counts, met = self.n_classes, self.counts.cells, self.met.cells
         smoothing = self.model.smoothing
         at_zero = 0.0 if self.model.zeros == "skip" else kernels.LOG_ZERO
-        found = []
-        for truth, total in enumerate(log_prior):
-            for worker, label, _ in votes:
-                at = worker * k
-                said = counts[(at + label) * k + truth] + smoothing
-                if said > 0:
-                    total += log(said / (met[at + truth] + k * smoothing))
-                else:
-                    total += at_zero
-            found.append(total)
+        found, more = list(log_prior), k * smoothing
+        for worker, label, _ in votes:
+            at = worker * k
+            said = counts[(at + label) * k : (at + label + 1) * k].tolist()
+            of = met[at : at + k].tolist()
+            for truth in range(k):
+                count = said[truth] + smoothing
+                found[truth] += log(count / (of[truth] + more)) if count > 0 else at_zero
         return found
 
     def _summed(self, block: Labels, n_workers: int, weight: Floats, belief: Floats) -> Floats:

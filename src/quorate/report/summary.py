@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 
 from quorate.report.screen import Column, facts, note, table
-from quorate.summary import class_shares, expected_error, iterations
+from quorate.summary import class_shares, decided, expected_error, iterations
 from quorate.votes import named
 
 DROPPED = {
@@ -49,8 +49,9 @@ def _found(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     if found["expected_error"] is not None:
         rows.append(("expected error", expected_error(found["expected_error"])))
     rows.append(("tasks near a tie", f"{found['near_ties']:,}"))
-    if found["undecided"]:
+    if found["decided"] is not None:
         rows.append(("undecided", f"{found['undecided']:,}"))
+        rows.append(("decided", decided(found["decided"])))
     return rows
 
 

@@ -165,8 +165,7 @@ def _estimate(stats: SupportStats, crowd: CrowdEstimate, last: bool) -> tuple[Sp
     and the variances of the accuracies.
 
     The quantiles are computed in the `last` pass only."""
-    wrong = (1 - GRID) / max(len(crowd.log_prior) - 1, 1)
-    log_chance = np.log(NODES[:, None] * GRID + (1 - NODES)[:, None] * wrong)
+    log_chance = _log_chance(len(crowd.log_prior))
     support = dense(stats.support).reshape(-1, len(NODES))
     observed, dependent = dense(stats.information).T
     prior = _accuracy_prior(support[:: -(-len(support) // MOST_WORKERS)] @ log_chance)
@@ -199,6 +198,16 @@ def _accuracy_prior(log_likelihood: Floats) -> Floats:
     weights /= np.cumsum(weights)[-1]
     prior: Floats = weights @ betas
     return prior
+
+
+@cache
+def _log_chance(n_classes: int) -> Floats:
+    """Log-probability ``[node, accuracy]`` of a label to which the others give the node's
+    probability."""
+    wrong = (1 - GRID) / max(n_classes - 1, 1)
+    log_chance: Floats = np.log(NODES[:, None] * GRID + (1 - NODES)[:, None] * wrong)
+    log_chance.flags.writeable = False
+    return log_chance
 
 
 @cache

@@ -25,6 +25,7 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 LONGEST_SHOWN = 60
+LONG_LINE, PIECE = 1 << 25, 1 << 13
 JSON_TYPES = {
     str: "text",
     bool: "a truth value",
@@ -46,6 +47,43 @@ def check_start(origin: str, format: str, head: bytes) -> str | None:
         return f"{origin} is in UTF-16: save it as UTF-8."
     if b"\0" in head:
         return f"{origin} is not text: export it as CSV, TSV, JSON lines or Parquet."
+    return _repeated_key(origin, head) if format == "jsonl" else None
+
+
+def _repeated_key(origin: str, head: bytes) -> str | None:
+    """Key that one of the first lines has twice. Later ones are not looked at, and the first of a
+    key counts: what writes a key twice does so on every line."""
+
+    def require_once(pairs: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in pairs]
+        twice.extend(key for key in dict.fromkeys(keys) if keys.count(key) > 1)
+
+    twice: list[str] = []
+    for number, line in enumerate(head.split(b"\n"), start=1):
+        try:
+            json.loads(line, object_pairs_hook=require_once)
+        except (ValueError, RecursionError):
+            continue  # cut off here, or what is said when it is read
+        if twice:
+            return f"{origin}, line {number} has {shown(twice[0])} twice: write each key once."
+    return None
+
+
+def check_lines(origin: str, format: str, data: str | bytes, head: bytes) -> str | None:
+    """Fault of text with a line of more than `LONG_LINE` bytes, which its reader might not have the
+    memory for; None if there is none. One that is twice as long leaves a window of that size
+    without an end of line; of every window only what comes before the first one is read."""
+    if format == "parquet" or head.startswith((GZIP, ZSTD)):
+        return None
+    with _open(data) as file:
+        size = file.seek(0, io.SEEK_END)
+        for start in range(0, size - LONG_LINE + 1, LONG_LINE):
+            file.seek(start)
+            if not any(b"\n" in file.read(PIECE) for _ in range(LONG_LINE // PIECE)):
+                return (
+                    f"{origin} has no end of line in {LONG_LINE >> 20} MB, from byte {start:,} on:"
+                    " write one vote on each line."
+                )
     return None
 
 

@@ -27,6 +27,7 @@ from quorate.votes.faults import (
     FAULTS,
     GZIP,
     ZSTD,
+    check_lines,
     check_start,
     explain,
     listed,
@@ -289,7 +290,7 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
                 f" {' or '.join(COMPRESSED)} behind), or say it with format (--format)."
             )
         data, head = _peek(Path(path), origin, format)
-    fault = check_start(origin, format, head)
+    fault = check_start(origin, format, head) or check_lines(origin, format, data, head)
     if fault:
         raise DataError(fault)
 

@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     **options.told("quorate.aggregation:aggregate", "min_confidence"),
     help="Leave answers with a lower confidence without a label.",
 )
+@click.option(
+    "--max-error",
+    type=float,
+    metavar="SHARE",
+    help="Decide as many answers as can be such that at most this share of them is wrong.",
+)
 @options.METHOD
 @options.ANSWERS
 @options.WORKER_KINDS

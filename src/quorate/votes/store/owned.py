@@ -141,13 +141,16 @@ def clear(place: Path) -> None:
 
 
 def _remove(path: Path, lock: Lock, owner: int) -> None:
-    if os.getpid() == owner:  # and not a process that was forked from it
-        with suppress(OSError):
-            try:
-                clear(path)
-            except (KeyboardInterrupt, SystemExit):  # nobody could catch it, coming from here
-                clear(path)
-    lock.close()
+    """An interrupt could be caught by nobody, coming from here: what it stopped is done again."""
+    for _ in range(3):
+        try:
+            if os.getpid() == owner:  # and not a process that was forked from it
+                with suppress(OSError):
+                    clear(path)
+            lock.close()
+            return
+        except (KeyboardInterrupt, SystemExit):
+            continue
 
 
 def _is_at(lock: Lock, path: Path) -> bool:

@@ -1,0 +1,155 @@
+"""How far confidences are off: one number for all of them, with what is known of it.
+
+The error that a posterior expects of an answer is p = 1 - confidence. How far this is off is one
+number b for all answers,
+
+    log-odds of an error = log-odds of p + b,
+
+of which a method's calibration on public data is the prior, a normal distribution. Known answers
+say more: each is compared with the answer that was found while it was hidden (see `crossfit`), and
+the posterior of b is the prior times the likelihood of which answers are wrong. As known answers
+are a random sample, what it says of all answers together holds whatever the shape of confidences.
+
+Expected errors and class shares are integrals over b, by strata of confidence.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quorate.answers import Overview
+from quorate.kernels import Floats
+from quorate.model import Calibration
+
+GRID = np.linspace(-8.0, 8.0, 321)  # of b
+LEAST_ERROR = 1e-7
+ONE_NUMBER = 0.8  # what a known answer counts for, as confidences are not off by one number alone
+WEAK = 1.5  # spread of the prior where answers are known, so that these decide
+LEVEL = 0.9  # of intervals
+QUANTILES = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+STEPS = 2001  # in which shares are told apart
+
+
+class Check(NamedTuple):
+    """Known answers against those that were found while they were hidden: the ``confidence`` of
+    each, and whether it was ``right`` (1, or a share of it where answers are tied)."""
+
+    confidence: Floats
+    right: Floats
+
+    def above(self, confidence: float) -> Check:
+        """Those with at least this confidence."""
+        enough = self.confidence >= confidence
+        return Check(self.confidence[enough], self.right[enough])
+
+
+class Shift(NamedTuple):
+    """The probability of each b of the grid."""
+
+    probability: Floats
+
+    @classmethod
+    def of(cls, calibration: Calibration, check: Check | None = None) -> Shift:
+        """From the prior, and known answers where there are any."""
+        spread = calibration.spread if check is None else max(calibration.spread, WEAK)
+        log_density = -((GRID - calibration.bias) ** 2) / (2 * spread**2)
+        if check is not None:
+            log_odds = _log_odds(1 - check.confidence)[:, None] + GRID
+            log_wrong, log_right = -np.logaddexp(0, -log_odds), -np.logaddexp(0, log_odds)
+            evidence = check.right @ log_right + (1 - check.right) @ log_wrong
+            log_density = log_density + ONE_NUMBER * evidence
+        density = np.exp(log_density - log_density.max())
+        return cls(density / density.sum())
+
+    def errors(self, p: Floats) -> Floats:
+        """The probability of an error for each p and b."""
+        errors: Floats = 1 / (1 + np.exp(-(_log_odds(p)[:, None] + GRID)))
+        return errors
+
+    def expected(self, p: Floats) -> Floats:
+        """The probability of an error for each p, over all b."""
+        return self.errors(p) @ self.probability
+
+
+def _log_odds(p: Floats) -> Floats:
+    p = np.clip(p, LEAST_ERROR, 1 - LEAST_ERROR)
+    log_odds: Floats = np.log(p / (1 - p))
+    return log_odds
+
+
+class Share(NamedTuple):
+    """A share, and its 90 % interval."""
+
+    share: float
+    low: float
+    high: float
+
+
+class ExpectedError(NamedTuple):
+    """The expected share of wrong answers, and its 90 % interval."""
+
+    error: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, overview: Overview, shift: Shift) -> ExpectedError:
+        """Of the answers that are not known.
+
+        Examples:
+            >>> posterior = np.full((1000, 2), [0.9, 0.1])
+            >>> overview = Overview.of(posterior, np.zeros(1000, dtype=np.int32))
+            >>> shift = Shift.of(Calibration(0.0, 0.5))
+            >>> [round(share, 2) for share in ExpectedError.of(overview, shift)]
+            [0.11, 0.04, 0.2]
+            >>> fifty = Check(np.full(50, 0.9), np.arange(50) >= 2)  # 2 of 50 are wrong
+            >>> shift = Shift.of(Calibration(0.0, 0.5), fifty)
+            >>> [round(share, 2) for share in ExpectedError.of(overview, shift)]
+            [0.07, 0.04, 0.12]
+        """
+        tasks = _tasks(overview)
+        if not tasks.sum():
+            return cls(0.0, 0.0, 0.0)
+        errors = tasks @ shift.errors(_mean_error(overview)) / tasks.sum()
+        return cls(*_share(errors, shift, tasks.sum()))
+
+
+def class_share_intervals(overview: Overview, shift: Shift) -> list[Share]:
+    """The share of each class in all tasks, known ones among them: the answers, less the errors
+    among them, and with errors elsewhere as the posterior would have it."""
+    n_classes = len(overview.answered)
+    chosen, left = np.split(overview.strata[:, 1:], 2, axis=1)
+    errors = shift.errors(_mean_error(overview))
+    known = overview.answered - chosen.sum(axis=0)
+    unknown = chosen.T @ (1 - errors) + left.T @ errors  # [class, b]
+    n = max(overview.tasks, 1)
+    shares = (unknown + known[:, None]) / n
+    return [Share(*_share(shares[c], shift, n)) for c in range(n_classes)]
+
+
+def _tasks(overview: Overview) -> Floats:
+    """The number of tasks in each stratum."""
+    n_classes = (overview.strata.shape[1] - 1) // 2
+    tasks: Floats = overview.strata[:, 1 : 1 + n_classes].sum(axis=1)
+    return tasks
+
+
+def _mean_error(overview: Overview) -> Floats:
+    """The mean error probability of each stratum."""
+    tasks = _tasks(overview)
+    mean: Floats = overview.strata[:, 0] / np.where(tasks > 0, tasks, 1.0)
+    return mean
+
+
+def _share(by_shift: Floats, shift: Shift, n: float) -> tuple[float, float, float]:
+    """The mean of a share that b tells, and its interval, with the chance of n draws."""
+    mean = float(by_shift @ shift.probability)
+    spread = np.sqrt(np.maximum(by_shift * (1 - by_shift), 0.25 / n) / n)
+    at = np.linspace(0.0, 1.0, STEPS)
+    from scipy.special import ndtr  # slow to import
+
+    below = ndtr((at[:, None] - by_shift) / spread) @ shift.probability
+    low, high = np.interp(QUANTILES, below, at)
+    return mean, min(float(low), mean), max(float(high), mean)
