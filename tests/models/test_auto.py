@@ -26,7 +26,8 @@ from quorate.models import (
     ladder,
 )
 from quorate.models import auto as module
-from quorate.result import ExpectedError, Overview, Result
+from quorate.result import Overview, Result
+from quorate.trust import ExpectedError, Shift
 
 
 def crowd(n_tasks: int = 60, n_workers: int = 8, n_classes: int = 3, seed: int = 0) -> Labels:
@@ -416,9 +417,12 @@ def test_undecided_answers_have_no_label() -> None:
 
 
 def test_the_expected_error_has_an_interval_that_widens_with_few_tasks() -> None:
-    few, many = (Overview(n, np.empty(0), 0.9 * n, 0) for n in (10, 10_000))
-    narrow, wide = (ExpectedError.of(tasks, Calibration(0.0, 0.5)) for tasks in (many, few))
-    assert narrow.error == pytest.approx(wide.error) == pytest.approx(0.1)
+    shift = Shift.of(Calibration(0.0, 0.5))
+    narrow, wide = (
+        ExpectedError.of(Overview.of(np.full((n, 2), [0.9, 0.1]), np.zeros(n, np.int32)), shift)
+        for n in (10_000, 10)
+    )
+    assert narrow.error == pytest.approx(wide.error) == pytest.approx(0.1, abs=0.02)
     assert wide.low < narrow.low < 0.1 < narrow.high < wide.high
 
 
