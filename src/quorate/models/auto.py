@@ -217,13 +217,13 @@ class Auto(Model[Params, Beliefs | None, Stats]):
             return NOTHING_HELD_OUT
         one_coin, matrices, _, kinds = params.weights
         if not matrices:
-            return "There are too many classes, for so many votes, to learn confusion matrices."
-        if kinds > LITTLE:
+            return "There are too few votes for a confusion matrix of each worker."
+        if kinds:
             found = "two kinds of task for each class predict them better still than matrices"
         elif 2 * matrices > one_coin:
             found = "confusion matrices predict them better than one accuracy for each worker"
         else:
-            found = "confusion matrices predict them no better than one accuracy for each worker"
+            found = "confusion matrices predict them little or no better than one accuracy each"
         return f"Of {params.held_out:,} votes that were held out, {found}."
 
     def notes(self, params: Params) -> tuple[str, ...]:
@@ -237,9 +237,11 @@ class Begin(ladder.Opening):
         return None, self.members.count_vote(block, params.split, params.with_matrices)
 
     def estimate(self, stats: MemberStats, params: Findings) -> Params:
+        weights = np.where(params.weights < LITTLE, 0.0, params.weights)
+        weights /= weights.sum()
         return Params(
-            self.members.first_params(stats, params.weights, LITTLE),
-            params.weights,
+            self.members.first_params(stats, weights),
+            weights,
             params.dependence,
             params.held_out,
             last=self.rounds == 1,

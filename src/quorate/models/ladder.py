@@ -150,7 +150,7 @@ class Start(Opening):
         )
 
     def estimate(self, stats: tuple[MemberStats, ...], params: Findings) -> Findings:
-        first = (self.members.first_params(sums, params.weights, 0.0) for sums in stats)
+        first = (self.members.first_params(sums, params.weights) for sums in stats)
         return params._replace(members=tuple(first))
 
 

@@ -59,11 +59,11 @@ class Members:
         ]
         return MemberStats(*stats)
 
-    def first_params(self, stats: MemberStats, weights: Floats, little: float) -> MemberParams:
+    def first_params(self, stats: MemberStats, weights: Floats) -> MemberParams:
         """The first parameters of those that weigh something."""
         each = zip(self.models, stats, weights, strict=True)
         params: list[Any] = [
-            () if sums == () or weight < little else _opening(model).estimate(sums, None)
+            () if sums == () or not weight else _opening(model).estimate(sums, None)
             for model, sums, weight in each
         ]
         return MemberParams(*params)
