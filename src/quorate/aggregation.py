@@ -250,11 +250,11 @@ def _with_order_noted(result: Result, plan: Plan) -> Result:
         return result
     labels = replace(votes.labels, gold=None)
     gain = gain_of_order(plan.model, labels, plan.request.engine)
-    if gain is None or not gain.is_sure:
+    if gain is None:
         return result
     note = (
         "The labels look ordered: with ordered (--ordered) held-out votes are predicted better, by"
-        f" {gain.mean:.3f} nats a vote."
+        f" {gain:.3f} nats a vote."
     )
     return replace(result, notes=(*result.notes, note))
 
