@@ -23,11 +23,14 @@ from quorate.model import AnyModel
 from quorate.models import METHODS, DawidSkene, OneCoin, method_name, named
 from quorate.online.checkpoints import next_due, thinned
 from quorate.online.keeping import Keeper
-from quorate.online.ledger import ROLES, Checkpoint, Ledger, Redo
-from quorate.online.names import Names
+from quorate.online.ledger import ROLES, Checkpoint, Known, Ledger, Redo, Settled
+from quorate.online.names import Names, plain
+from quorate.online.next_tasks import Outlook, most_valuable
 from quorate.online.state import State
 from quorate.result import Result
-from quorate.votes import Votes, complete_rows, read_table, read_votes, shown
+from quorate.trust import ExpectedError
+from quorate.votes import KnownAnswers, Votes, complete_rows, read_table, read_votes, shown
+from quorate.votes.gold import read_answers
 
 T = TypeVar("T")
 
@@ -57,7 +60,8 @@ class Online:
     a model. With `classes` no others are taken; without, a label that was not there before is a new
     class. `start`, a fitted `Result` of such a method, is what to go on from; with the `votes` it
     was fitted to, its tasks can get further votes. With a `half_life` a worker's votes count half
-    after that many more votes of that worker: skill may drift.
+    after that many more votes of that worker: skill may drift. `gold` holds known answers, a table
+    of task and label or a mapping: see `add_gold`.
 
     Examples:
         >>> online = Online("fast-dawid-skene")
@@ -75,6 +79,7 @@ class Online:
         *,
         start: Result | None = None,
         votes: Any = None,
+        gold: Any = None,
         classes: Sequence[Any] | None = None,
         half_life: float | None = None,
         **options: Any,
@@ -97,6 +102,9 @@ class Online:
         self._unsure = False  # whether something was cut short
         self.ledger = self._begin()
         self._checkpoints = [self.ledger.checkpoint()]
+        self._outlook: Outlook | None = None
+        if gold is not None:
+            self.add_gold(gold)
 
     @classmethod
     def open(
@@ -104,6 +112,7 @@ class Online:
         directory: str | Path,
         method: str | AnyModel | None = None,
         *,
+        gold: Any = None,
         sync: bool = False,
         read_only: bool = False,
         recover: bool = False,
@@ -113,17 +122,27 @@ class Online:
 
         Every call that has returned is there when it is next opened, also after the process was
         killed; with `sync` also after the machine lost its power, at the price of waiting for the
-        disk. What it was made with need not be given again. One process at a time can write:
-        `close` it, or use it in a ``with`` block. Others can open it `read_only`, and are up to
-        date with what is written meanwhile. With `recover` what cannot be read any more of a
-        damaged file is left out, where it would else be refused.
+        disk. What it was made with need not be given again; `gold`, if it is given, is added to
+        what is known. One process at a time can write: `close` it, or use it in a ``with`` block.
+        Others can open it `read_only`, and are up to date with what is written meanwhile. With
+        `recover` what cannot be read any more of a damaged file is left out, where it would else be
+        refused.
         """
+        if gold is not None:
+            gold = _read_gold(gold)
         given = {"method": method, **options}
         if not (method is None or isinstance(method, str)):
             given |= _settings_of(_model_for(method, options))
         place = Path(directory)
         opening = {"sync": sync, "read_only": read_only, "recover": recover}
-        return Keeper.open(place, given, cls, **opening)
+        online = Keeper.open(place, given, cls, **opening)
+        if gold is not None:
+            try:
+                online.add_gold(gold)
+            except BaseException:
+                online.close()
+                raise
+        return online
 
     def keep(self, keeper: Keeper) -> None:
         """From now on be what is kept."""
@@ -155,7 +174,8 @@ class Online:
         names = self.ledger.names
         tasks, workers = (f"{len(names[role]):,} {role}s" for role in ("task", "worker"))
         votes = self.ledger.n_votes - len(self._removed)
-        return f"Online({self.method}: {votes:,} votes on {tasks} by {workers})"
+        known = f", {len(self.ledger.gold):,} known answers" if self.ledger.gold else ""
+        return f"Online({self.method}: {votes:,} votes on {tasks} by {workers}{known})"
 
     @property
     def notes(self) -> list[str]:
@@ -270,6 +290,7 @@ class Online:
         else:
             self.ledger = self.ledger.at(self._checkpoint_before(steps))
         self._checkpoints = [c for c in self._checkpoints if c.steps <= steps]
+        self._outlook = None
         if self._keeper is not None:
             self._keeper.start_anew(self.ledger.ids.height)
 
@@ -281,10 +302,14 @@ class Online:
             if place < len(counted) and counted[place] == id:
                 self._removed.add(id)
 
-    def count_again(self, ids: Sequence[int], columns: Sequence[Sequence[Any]]) -> None:
-        """What is kept already: a step's votes, by name, or a settling."""
+    def count_again(
+        self, ids: Sequence[int], columns: Sequence[Sequence[Any]], event: Known
+    ) -> None:
+        """What is kept already: a step's votes, by name, known answers, or a settling."""
         if len(ids):
             self._count_rows(ids, columns, None)
+        elif event:
+            self.ledger.know(event)
         elif self.ledger.n_votes:
             self.ledger.settle(self._fitted())
         else:
@@ -474,6 +499,54 @@ class Online:
                 return id
         raise DataError(f"Worker {shown(worker)} has no vote on task {shown(task)}.")
 
+    # Known answers come and go.
+
+    @property
+    def gold(self) -> dict[Any, Any]:
+        """The label of each task whose answer is known."""
+        with self._lock:
+            self._ready()
+            return dict(self.ledger.gold)
+
+    def add_gold(self, gold: Any) -> None:
+        """Take answers for known: one, (task, label), or several, a mapping or any table of task
+        and label.
+
+        They are the answers of their tasks from now on, with a confidence of 1, and the tasks'
+        workers are judged by them. Tasks that have no votes yet may be among them. A task that is
+        known already gets the new answer.
+        """
+        with self._lock:
+            self._ready(writing=True)
+            self._know(self._new_among(_read_gold(gold)))
+
+    def remove_gold(self, task: Any) -> None:
+        """From now on a task's answer is not known: it is what its votes say."""
+        with self._lock:
+            self._ready(writing=True)
+            if task not in self.ledger.gold:
+                raise DataError(f"The answer of task {shown(task)} is not known.")
+            self._know(((plain(task), None),))
+
+    def _new_among(self, gold: KnownAnswers) -> Known:
+        """The answers that were not known, or were others; what is wrong with any of them is known
+        before one is taken."""
+        names, known = self.ledger.names, self.ledger.gold
+        tasks, labels = gold.tasks.to_list(), gold.labels.to_list()
+        names["task"].look_up(tasks)
+        codes, classes = names["label"].look_up(labels), names["label"].names
+        spelt = [plain(x) if c < 0 else classes[c] for x, c in zip(labels, codes, strict=True)]
+        rows = zip(map(plain, tasks), spelt, strict=True)
+        return tuple((task, label) for task, label in rows if known.get(task) != label)
+
+    def _know(self, known: Known) -> None:
+        if not known:
+            return
+        ledger, keeper = self.ledger, self._keeper
+        self._unsure = True
+        ledger.know(known, None if keeper is None else lambda: keeper.keep_gold(ledger, known))
+        self._unsure = False
+
     # What is believed.
 
     def label(self, task: Any) -> Answer:
@@ -481,9 +554,11 @@ class Online:
         with self._lock:
             self._ready()
             state, settled = self.ledger.state, self.ledger.settled
+            if self.ledger.gold and task in self.ledger.gold:
+                return Answer(plain(task), self.ledger.gold[task], 1.0)
             code = self.ledger.names["task"].require(task)
             if settled is not None:
-                return self._answer(code, settled.posterior[code].tolist())
+                return self._settled_answer(code, settled)
             if not state.ballots.of(code):
                 return self._answer(code, state.belief_in(code))
             return self._answer(code, state.posterior(code))
@@ -495,31 +570,69 @@ class Online:
             self._ready()
             code = self.ledger.names["worker"].require(worker)
             if self.ledger.settled is not None:
-                known = self.ledger.settled.workers_frame.row(code, named=True)
+                known = self.ledger.settled.result.workers_frame.row(code, named=True)
                 return Quality(worker, *(known[name] for name in Quality._fields[1:]))
             right, wrong = self.ledger.state.sums.tally(np.array([code]))[0].tolist()
         low, high = metrics.wilson_interval(np.array([right]), np.array([right + wrong]))
         share = right / (right + wrong) if right + wrong else 0.0
         return Quality(worker, round(right + wrong), share, float(low[0]), float(high[0]))
 
-    def posterior(self) -> tuple[Codes, Floats]:
-        """The codes of all tasks that have votes or are of a start, and what is believed of them,
-        as `label` says it."""
+    def answers(self) -> tuple[Codes, Codes, Floats]:
+        """The codes of all tasks that have votes or are of a start, those of their answers, and the
+        confidences, as `label` says it."""
         state, settled = self.ledger.state, self.ledger.settled
         tasks = np.arange(len(self.ledger.names["task"]), dtype=np.int32)
         if settled is not None:
-            return tasks, settled.posterior
-        posterior = state.belief.rows.copy()
-        voted = state.ballots.voted
-        if voted.any():
-            posterior[voted] = state.posteriors(tasks[voted])
-        return tasks, posterior
+            best, posterior = settled.answers, settled.posterior
+        else:
+            posterior = state.all_posteriors()
+            best = state.choose_all(tasks, posterior)
+        return tasks, best, np.take_along_axis(posterior, best[:, None], axis=1)[:, 0]
+
+    @property
+    def expected_error(self) -> ExpectedError:
+        """Expected share of wrong answers among those that are not known, with a 90 % interval;
+        see `Result.expected_error`."""
+        return self.result().expected_error
+
+    def next_tasks(self, n: int = 10, worker: Any = None) -> list[Any]:
+        """The tasks where another vote of an average worker is worth most, the best first: where it
+        lowers the expected error most, by what is believed now.
+
+        Tasks whose answer is known are not among them, nor those that the `worker` has answered.
+        """
+        require_number("n", n, at_least=1)
+        with self._lock:
+            self._ready()
+            names, state = self.ledger.names, self.ledger.state
+            eligible = np.ones(len(names["task"]), dtype=bool)
+            eligible[list(state.gold)] = False
+            if worker is not None and (code := names["worker"].get(worker)) is not None:
+                ballots = state.ballots
+                eligible[ballots.task.values[ballots.worker.values == code]] = False
+            tasks = np.flatnonzero(eligible)
+            if not len(tasks):
+                return []
+            posterior = self._present_posterior()[tasks]
+            best = most_valuable(posterior, state.sums.average(), min(int(n), len(tasks)))
+            return [names["task"].names[code] for code in tasks[best].tolist()]
+
+    def _present_posterior(self) -> Floats:
+        """What is believed of each task: as of its last vote, unless that is counted hard."""
+        if self.ledger.settled is not None:
+            return self.ledger.settled.posterior
+        if not self.ledger.state.hard:
+            return self.ledger.state.belief.rows
+        if self._outlook is None or not self._outlook.holds_for(self.ledger):
+            self._outlook = Outlook(self.ledger)
+        return self._outlook.posterior()
 
     def result(self) -> Result:
         """Everything, as `aggregate` gives it; without running EM any further."""
         with self._lock:
             self._ready()
-            return self._known() if self.ledger.settled is None else self.ledger.settled
+            settled = self.ledger.settled
+            return self._known() if settled is None else settled.result
 
     def _known(self) -> Result:
         votes = self._votes()
@@ -546,19 +659,20 @@ class Online:
         """Run EM on all votes, from what is known now until it converges, and go on from there."""
         with self._lock:
             self._ready(writing=True)
-            result, ledger, keeper = self._fitted(), self.ledger, self._keeper
+            settled, ledger, keeper = self._fitted(), self.ledger, self._keeper
             self._unsure = True
-            ledger.settle(result, None if keeper is None else lambda: keeper.settle(ledger))
+            ledger.settle(settled, None if keeper is None else lambda: keeper.settle(ledger))
             self._unsure = False
-            return result
+            return settled.result
 
-    def _fitted(self) -> Result:
+    def _fitted(self) -> Settled:
         votes, engine = self._votes(), Threads()
         model = replace(self._model, init=self._model.confusion(self.ledger.state.params()))
         found = run(model, votes.blocks, Request(engine))
         engine.close()
         # Where it began is no option of the caller's.
-        return result_of(replace(found, model=self._model), votes)
+        result = result_of(replace(found, model=self._model), votes)
+        return Settled(result, result.posterior, result.answers)
 
     def _votes(self) -> Votes:
         """All votes, by name."""
@@ -568,7 +682,14 @@ class Online:
         labels = state.ballots.labels(state.n_classes)
         if not labels.n_labels:
             raise DataError("There are no labels to aggregate.")
+        if state.gold:
+            labels = replace(labels, gold=state.known())
         return Votes.of(labels, Codebook(*(pl.Series(r, names[r].names) for r in ROLES)))
+
+    def _settled_answer(self, task: int, settled: Settled) -> Answer:
+        best, names = int(settled.answers[task]), self.ledger.names
+        confidence = float(settled.posterior[task, best])
+        return Answer(names["task"].names[task], names["label"].names[best], confidence)
 
     def _answer(self, task: int, belief: Sequence[float]) -> Answer:
         best, names = self.ledger.state.choose(task, belief), self.ledger.names
@@ -600,6 +721,21 @@ def _gathered(column: pl.Series, names: pl.Series, codes: Codes) -> Codes:
 def _no_answers(frame: pl.DataFrame) -> pl.DataFrame:
     empty = frame.head(0).select("task", "label")
     return empty.with_columns(pl.Series("confidence", [], dtype=pl.Float64))
+
+
+def _read_gold(gold: Any) -> KnownAnswers:
+    """Known answers, each with a task and a label; one pair, too."""
+    if isinstance(gold, KnownAnswers):
+        return gold
+    if isinstance(gold, tuple) and len(gold) == 2 and not isinstance(gold[0], (tuple, list)):
+        gold = [gold]
+    found = read_answers(gold)
+    if found.missing:
+        rows = found.missing + len(found.tasks)
+        raise DataError(
+            f"{found.missing} of {rows} known answers lack a task or a label: leave them out."
+        )
+    return found
 
 
 def _require_vote(vote: Sequence[Any]) -> None:

@@ -59,6 +59,7 @@ class State:
         self.classes = [0.0] * n_classes
         self.harden = model.harden if isinstance(model, DawidSkene) else "never"
         self.hard = self.harden == "always"
+        self.gold: dict[int, int] = {}  # the class of a task whose answer is known
         self.keys: KeysOfCodes = partial(np.array, dtype=np.uint64)  # till a ledger gives names'
 
     def grow(self, n_tasks: int, n_workers: int) -> None:
@@ -98,8 +99,10 @@ class State:
         """Take back the last votes, exactly."""
         if len(undo.tasks) == 1:
             self._uncount(int(undo.tasks[0]), list(undo.belief[0]), undo.n_votes)
-        else:
+        elif len(undo.tasks):
             self._uncount_all(np.asarray(undo.tasks), np.array(undo.belief), undo.n_votes)
+        for task in range(undo.n_tasks, self.ballots.n_tasks):
+            self.gold.pop(task, None)
         self.belief.cut(undo.n_tasks)
         self.sums.cut(undo.n_workers)
         self.ballots.undo(undo.n_votes, undo.n_tasks, undo.n_workers)
@@ -135,14 +138,32 @@ class State:
         vote = self._as_counted(task, _shares(votes, self.n_classes))
         self.sums.move(votes[n_known:], [0.0] * self.n_classes, vote)
         self._believe(task, votes[:n_known], vote)  # the first M-step
-        posterior = self._posterior(votes)  # the E-step
+        posterior = self._posterior(task, votes)  # the E-step
         self._believe(task, votes, self._as_counted(task, posterior))  # the last M-step
         self._harden_once_settled(classes)
         return posterior
 
+    def know(self, task: int, label: int | None) -> None:
+        """From now on a task's answer is known, or it is not any more: still to be reconsidered."""
+        if label is None:
+            self.gold.pop(task, None)
+        else:
+            self.gold[task] = label
+
+    def known(self) -> Codes:
+        """The class of each task whose answer is known, -1 of the others."""
+        label = np.full(self.belief.height, -1, dtype=np.int32)
+        label[list(self.gold)] = list(self.gold.values())
+        return label
+
+    def reconsider(self, task: int) -> None:
+        """Count a task's votes as if they came now."""
+        if self.ballots.of(task):
+            self.add(task, ())
+
     def posterior(self, task: int) -> list[float]:
         """What is believed of a task by what is known of its workers now."""
-        return self._posterior(self._votes(task))
+        return self._posterior(task, self._votes(task))
 
     def _votes(self, task: int) -> list[Said]:
         """The first one first."""
@@ -168,7 +189,9 @@ class State:
                 self.classes[i] += share - before[i]
 
     def _as_counted(self, task: int, belief: list[float]) -> list[float]:
-        """Hard, or rounded."""
+        """As it is known, hard, or rounded."""
+        if task in self.gold:
+            return self._known(task)
         if self.hard and self.model.ties == "shared":
             best = _tied(belief)
             belief = [float(i in best) / len(best) for i in range(len(belief))]
@@ -178,7 +201,14 @@ class State:
             return counted
         return [share + ROUNDING - ROUNDING for share in belief]
 
-    def _posterior(self, votes: Sequence[Said]) -> list[float]:
+    def _known(self, task: int) -> list[float]:
+        known = [0.0] * self.n_classes
+        known[self.gold[task]] = 1.0
+        return known
+
+    def _posterior(self, task: int, votes: Sequence[Said]) -> list[float]:
+        if task in self.gold:
+            return self._known(task)
         prior = self._prior()
         if all(prior):
             log_prior = list(map(log, prior))
@@ -230,7 +260,7 @@ class State:
         known = places < start
         self.sums.move_block(block, workers, weight, vote, before, known)  # the first M-step
         self._add_to_classes(vote - before)
-        posterior = self._block_posterior(block, workers)  # the E-step
+        posterior = self._block_posterior(block, workers, tasks)  # the E-step
         after = self._all_as_counted(posterior, tasks)
         self.sums.move_block(block, workers, weight, after, vote)  # the last M-step
         self._add_to_classes(after - vote)
@@ -242,7 +272,17 @@ class State:
     def posteriors(self, tasks: Codes) -> Floats:
         """`posterior` of some tasks."""
         _, block, workers = self._block(tasks)
-        return self._block_posterior(block, workers)
+        return self._block_posterior(block, workers, tasks)
+
+    def all_posteriors(self) -> Floats:
+        """`posterior` of all tasks; of those of a start whose votes are not known, what is counted
+        of them."""
+        tasks = np.arange(self.belief.height, dtype=np.int32)
+        posterior = self._with_known(self.belief.rows.copy(), tasks)
+        voted = self.ballots.voted
+        if voted.any():
+            posterior[voted] = self.posteriors(tasks[voted])
+        return posterior
 
     def belief_in(self, task: int) -> list[float]:
         """What is counted of a task."""
@@ -272,6 +312,10 @@ class State:
         prior = np.array(self._prior())
         params = learned(self.sums, slice(None), kernels.log_or(prior), prior)
         return params._replace(state=params.state._replace(hard=self.hard))
+
+    def settle(self, posterior: Floats, params: Any) -> None:
+        """Go on from what a fit of all votes has found."""
+        self.believe_all(posterior, params.state.hard)
 
     def believe_all(self, posterior: Floats, hard: bool) -> None:
         """Count everything anew under these beliefs."""
@@ -333,15 +377,27 @@ class State:
         )
         return places, block, workers
 
-    def _block_posterior(self, block: Labels, workers: Codes) -> Floats:
+    def _block_posterior(self, block: Labels, workers: Codes, tasks: Codes) -> Floats:
         prior = np.array(self._prior())
         params = learned(self.sums, workers, kernels.log_or(prior), prior)
-        return kernels.normalise(self.model.log_joint(block, params))[0]
+        return self._with_known(kernels.normalise(self.model.log_joint(block, params))[0], tasks)
+
+    def _with_known(self, belief: Floats, tasks: Codes) -> Floats:
+        """The beliefs in some tasks, with what is known in place of what is believed."""
+        if not self.gold:
+            return belief
+        label = self.known()[tasks]
+        known = np.flatnonzero(label >= 0)
+        belief = belief.copy()
+        belief[known] = 0.0
+        belief[known, label[known]] = 1.0
+        return belief
 
     def _all_as_counted(self, belief: Floats, tasks: Codes) -> Floats:
         if self.hard:
             keys = self._keys_among(tasks)
             belief = kernels.harden(belief, self.model.ties, self.model.seed, keys)
+        belief = self._with_known(belief, tasks)
         rounded: Floats = np.rint(belief * GRAIN) / GRAIN
         return rounded
 
