@@ -28,11 +28,13 @@ MOST_BELIEFS = 50_000  # of tasks, kept to undo the latest steps
 
 class Settled(NamedTuple):
     """What a fit of all votes has found: the result, and its posterior and answers in the codes of
-    the ledger."""
+    the ledger; whether it counts hard answers, or None if it is of another model than the state's,
+    so that later votes start from its posterior."""
 
     result: Result
     posterior: Floats
     answers: Codes
+    hard: bool | None
 
 
 # Known answers that are given together, task and label by name; a label of None takes the answer
@@ -205,7 +207,7 @@ class Ledger:
         """Believe what a fit of all votes has found, if there are votes."""
         self.whole = False
         if settled is not None:
-            self.state.settle(settled.posterior, settled.result.params)
+            self.state.settle(settled.posterior, settled.hard)
         self.events.append(SETTLING)
         self.sizes.append(0)
         self.settled = settled

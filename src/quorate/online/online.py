@@ -14,18 +14,20 @@ from numpy.typing import NDArray
 
 from quorate import metrics
 from quorate.aggregation import result_of
+from quorate.answers import AnswersInMemory, Overview
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
-from quorate.fitting import Fit, Request, conclude, run
+from quorate.fitting import Fit, Request, Tally, conclude, run
 from quorate.kernels import Codes, Floats
-from quorate.labels import Codebook
-from quorate.model import AnyModel
-from quorate.models import METHODS, DawidSkene, OneCoin, method_name, named
+from quorate.labels import Codebook, Labels
+from quorate.model import AnyModel, dense
+from quorate.models import METHODS, Auto, DawidSkene, OneCoin, Taught, make, method_name, named
 from quorate.online.checkpoints import next_due, thinned
 from quorate.online.keeping import Keeper
 from quorate.online.ledger import ROLES, Checkpoint, Known, Ledger, Redo, Settled
 from quorate.online.names import Names, plain
 from quorate.online.next_tasks import Outlook, most_valuable
+from quorate.online.settling import settled_by_auto
 from quorate.online.state import State
 from quorate.result import Result
 from quorate.trust import ExpectedError
@@ -56,8 +58,9 @@ class Quality(NamedTuple):
 class Online:
     """Votes that keep coming: each is counted as it comes, at a cost that does not grow.
 
-    `method` is dawid-skene, fast-dawid-skene, hybrid or one-coin, by name with its `options` or as
-    a model. With `classes` no others are taken; without, a label that was not there before is a new
+    `method` is auto, dawid-skene, fast-dawid-skene, hybrid or one-coin, by name with its `options`
+    or as a model. With auto, `settle` fits what `aggregate` does, and votes that come between are
+    counted by one-coin, from what was settled. With `classes` no others are taken; without, a label that was not there before is a new
     class. `start`, a fitted `Result` of such a method, is what to go on from; with the `votes` it
     was fitted to, its tasks can get further votes. With a `half_life` a worker's votes count half
     after that many more votes of that worker: skill may drift. `gold` holds known answers, a table
@@ -88,8 +91,12 @@ class Online:
             require_number("half_life", half_life, at_least=1e-3)
         if votes is not None and start is None:
             raise UsageError("votes are those of a start: give it, or add the votes.")
-        self._model = _model_for(method, options) if start is None else _model_of(start, options)
-        self.method = method_name(self._model)
+        chosen = _model_for(method, options) if start is None else _model_of(start, options)
+        self._auto = chosen if isinstance(chosen, Auto) else None
+        self._model = _between_settlings(chosen) if isinstance(chosen, Auto) else chosen
+        self.method = method_name(chosen)
+        if start is not None and self._auto is not None and votes is None:
+            raise UsageError("Online goes on from auto only with its votes: give them too.")
         self._half_life = half_life
         self._start, self._start_votes = start, votes
         self._classes = None if classes is None else list(classes)
@@ -175,7 +182,10 @@ class Online:
         tasks, workers = (f"{len(names[role]):,} {role}s" for role in ("task", "worker"))
         votes = self.ledger.n_votes - len(self._removed)
         known = f", {len(self.ledger.gold):,} known answers" if self.ledger.gold else ""
-        return f"Online({self.method}: {votes:,} votes on {tasks} by {workers}{known})"
+        method = self.method
+        if self._auto is not None:
+            method += f", {method_name(self._model)} between settlings"
+        return f"Online({method}: {votes:,} votes on {tasks} by {workers}{known})"
 
     @property
     def notes(self) -> list[str]:
@@ -642,6 +652,8 @@ class Online:
         stats = fold.sweep(self._model.sweep, params)
         tally, tasks = conclude(self._model, fold, votes.blocks, params, Request(engine))
         engine.close()
+        if self._auto is not None:
+            tally, tasks = self._as_believed(votes)
         found = Fit(
             model=self._model,
             params=params,
@@ -655,8 +667,17 @@ class Online:
         )
         return result_of(found, votes)
 
+    def _as_believed(self, votes: Votes) -> tuple[Tally, AnswersInMemory]:
+        """The answers as `label` gives them, some of which start from what was settled."""
+        _, codes, _ = self.answers()
+        labels, posterior = votes.labels, self.ledger.state.all_posteriors()
+        overview = Overview.of(posterior, codes, gold=labels.gold)
+        workers = dense(labels.agreement(posterior))
+        return Tally(workers, 0, overview), AnswersInMemory(posterior, codes)
+
     def settle(self) -> Result:
-        """Run EM on all votes, from what is known now until it converges, and go on from there."""
+        """Fit all votes, and go on from there: with auto what `aggregate` fits, otherwise EM from
+        what is known now until it converges."""
         with self._lock:
             self._ready(writing=True)
             settled, ledger, keeper = self._fitted(), self.ledger, self._keeper
@@ -666,25 +687,33 @@ class Online:
             return settled.result
 
     def _fitted(self) -> Settled:
+        if self._auto is not None:
+            names, gold = self.ledger.names, self.ledger.gold
+            return settled_by_auto(self._auto, self._labels(), names, gold)
         votes, engine = self._votes(), Threads()
         model = replace(self._model, init=self._model.confusion(self.ledger.state.params()))
         found = run(model, votes.blocks, Request(engine))
         engine.close()
         # Where it began is no option of the caller's.
         result = result_of(replace(found, model=self._model), votes)
-        return Settled(result, result.posterior, result.answers)
+        hard = result.params.state.hard
+        return Settled(result, result.posterior, result.answers, hard)
 
     def _votes(self) -> Votes:
         """All votes, by name."""
         if self._start is not None and self._start_votes is None:
             raise UsageError("The votes of the start are not known: give them to Online.")
-        names, state = self.ledger.names, self.ledger.state
-        labels = state.ballots.labels(state.n_classes)
-        if not labels.n_labels:
-            raise DataError("There are no labels to aggregate.")
+        names, state, labels = self.ledger.names, self.ledger.state, self._labels()
         if state.gold:
             labels = replace(labels, gold=state.known())
         return Votes.of(labels, Codebook(*(pl.Series(r, names[r].names) for r in ROLES)))
+
+    def _labels(self) -> Labels:
+        state = self.ledger.state
+        labels = state.ballots.labels(state.n_classes)
+        if not labels.n_labels:
+            raise DataError("There are no labels to aggregate.")
+        return labels
 
     def _settled_answer(self, task: int, settled: Settled) -> Answer:
         best, names = int(settled.answers[task]), self.ledger.names
@@ -743,22 +772,24 @@ def _require_vote(vote: Sequence[Any]) -> None:
         raise DataError(f"A vote is a task, a worker and a label, not {shown(vote)}.")
 
 
-def _model_for(method: str | AnyModel, options: dict[str, Any]) -> DawidSkene | OneCoin:
+def _model_for(method: str | AnyModel, options: dict[str, Any]) -> DawidSkene | OneCoin | Auto:
     return _require_online(named(method, **options))
 
 
-def _model_of(start: Result, options: dict[str, Any]) -> DawidSkene | OneCoin:
+def _model_of(start: Result, options: dict[str, Any]) -> DawidSkene | OneCoin | Auto:
     if options:
         raise UsageError(f"A start keeps its own options: leave {', '.join(options)} out.")
-    return _require_online(start.model)
+    return _require_online(start.model.model if isinstance(start.model, Taught) else start.model)
 
 
-def _require_online(model: Any) -> DawidSkene | OneCoin:
-    """The model, if each of its sums can be brought up to date by a vote."""
+def _require_online(model: Any) -> DawidSkene | OneCoin | Auto:
+    """The model, if each of its sums can be brought up to date by a vote, or if it is auto."""
+    if isinstance(model, Auto):
+        return model
     if type(model) not in (DawidSkene, OneCoin):
         raise UsageError(
-            f"{method_name(model)} does not go online: dawid-skene, fast-dawid-skene, hybrid and"
-            " one-coin do."
+            f"{method_name(model)} does not go online: auto, dawid-skene, fast-dawid-skene, hybrid"
+            " and one-coin do."
         )
     em: DawidSkene | OneCoin = model
     if em.worker_prior is not None:
@@ -766,7 +797,16 @@ def _require_online(model: Any) -> DawidSkene | OneCoin:
     return em
 
 
-def _settings_of(model: DawidSkene | OneCoin) -> dict[str, Any]:
+def _between_settlings(auto: Auto) -> OneCoin:
+    """What counts votes one by one where auto is settled now and then: of the methods that can, on
+    public data, the one whose answers are right most often."""
+    model: OneCoin = make(
+        "one-coin", smoothing=2.0, prior="uniform", ties=auto.ties, seed=auto.seed
+    )
+    return model
+
+
+def _settings_of(model: DawidSkene | OneCoin | Auto) -> dict[str, Any]:
     """The name and the options that make the model anew."""
     method = METHODS[method_name(model)]
     usual: Any = named(method.name)
@@ -778,6 +818,8 @@ def _settings_of(model: DawidSkene | OneCoin) -> dict[str, Any]:
 def _go_on_from(state: State, start: Result, votes: Any) -> None:
     """Take over what a fit believes; with its votes, these too."""
     state.grow(len(start.codebook.tasks), len(start.codebook.workers))
+    of_another_model = isinstance(start.model, (Auto, Taught))
+    hard = None if of_another_model else start.params.state.hard
     if votes is None:
         state.take_over(start.stats, start.posterior, start.params.state.hard)
         return
@@ -792,4 +834,4 @@ def _go_on_from(state: State, start: Result, votes: Any) -> None:
     labels = read.labels
     task = np.repeat(np.arange(labels.n_tasks, dtype=np.int32), np.diff(labels.indptr))
     state.ballots.extend(task, labels.worker, labels.label)
-    state.believe_all(start.posterior, start.params.state.hard)
+    state.settle(start.posterior, hard)
