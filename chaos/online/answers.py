@@ -41,7 +41,8 @@ def _session(script: Script, place: Path, steps: slice, closing_it: bool, say: A
 def _wrong(script: Script, place: Path, steps: Any) -> str | None:
     with closing(sqlite3.connect(place / "kept" / "votes.db")) as connection:
         rows = connection.execute("SELECT task, label, confidence FROM answers_by_name").fetchall()
-    tasks = known(script.fresh(steps))["tasks"]
+    now = known(script.fresh(steps))
+    tasks = {task: now["tasks"][task] for task in now["labels"]}
     found = {row[0]: row[1] for row in rows}
     if len(found) < len(rows):
         raise FailureError("a task has two answers")

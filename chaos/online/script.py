@@ -22,7 +22,8 @@ Vote = tuple[str, str, str]
 
 
 class Step(NamedTuple):
-    """Something that is done to an `Online`: add, table, remove or settle."""
+    """Something that is done to an `Online`: add, table, remove, gold, forget or settle. Of gold
+    and forget the votes are known answers, without a worker."""
 
     kind: str
     votes: tuple[Vote, ...] = ()
@@ -32,6 +33,11 @@ class Step(NamedTuple):
             online.settle()
         elif self.kind == "remove":
             online.remove(*self.votes[0][:2])
+        elif self.kind == "gold":
+            online.add_gold({task: label for task, _, label in self.votes})
+        elif self.kind == "forget":
+            if self.votes[0][0] in online.gold:
+                online.remove_gold(self.votes[0][0])
         elif self.kind == "table":
             import polars as pl
 
@@ -71,6 +77,8 @@ def make_script(seed: int, length: int = 60, removing: bool = True) -> Script:
         settings["classes"] = ["a", "b", "c"]
     crowd = _Crowd(chance)
     steps: list[Step] = []
+    if chance.random() < 0.2:
+        steps.append(Step("gold", (("t0", "", "a"), ("t1", "", "b"))))
     while len(steps) < length:
         steps.append(crowd.step(removing))
     if removing and chance.random() < 0.2:
@@ -108,12 +116,20 @@ class _Crowd:
             return Step("remove", (self.there.pop(place),))
         if draw < 0.16 and self.there:
             return Step("settle")
+        if self.chance.random() < 0.1:
+            return self._gold_step()
         kind, n = ("table", self.chance.randint(1, 12)) if draw < 0.26 else ("add", 1)
         if 0.26 <= draw < 0.4:
             n = self.chance.randint(2, 6)
         votes = tuple(self.vote() for _ in range(n))
         self.there += votes
         return Step(kind, votes)
+
+    def _gold_step(self) -> Step:
+        """Answers that become known, some of tasks without votes, or one that is forgotten."""
+        tasks = self.chance.sample(range(self.n_tasks), self.chance.randint(1, 3))
+        known = tuple((f"t{task}", "", self.chance.choice("abc")) for task in tasks)
+        return Step("forget", known[:1]) if self.chance.random() < 0.3 else Step("gold", known)
 
     def _one_to_remove(self) -> int:
         """Often a recent one; the last one of its worker on its task."""
@@ -137,13 +153,14 @@ def without_removed(steps: Sequence[Step]) -> list[Step]:
             continue
         task, worker, _ = step.votes[0]
         for _, votes in reversed(kept):
+            # A known answer has no worker, so that it is never taken for a vote.
             places = [i for i, vote in enumerate(votes) if vote[:2] == (task, worker)]
             if places:
                 del votes[places[-1]]
                 break
     left, any_yet = [], False
     for kind, votes in kept:
-        any_yet = any_yet or bool(votes)
+        any_yet = any_yet or (bool(votes) and kind not in ("gold", "forget"))
         if votes or (kind == "settle" and any_yet):
             left.append(Step(kind, tuple(votes)))
     return left
@@ -154,13 +171,14 @@ Known = dict[str, Any]
 
 def known(online: Online) -> Known:
     """All that can be asked of an `Online`."""
-    n_votes = online.n_votes
+    n_votes, gold = online.n_votes, online.gold
     if not n_votes:
-        return {"votes": 0, "tasks": {}, "workers": {}, "labels": {}}
+        return {"votes": 0, "gold": gold, "tasks": {}, "workers": {}, "labels": {}}
     labels = {row[0]: row[1:] for row in online.result().labels.select(LABELS).rows()}
     return {
         "votes": n_votes,
-        "tasks": {task: tuple(online.label(task)[1:]) for task in labels},
+        "gold": gold,
+        "tasks": {task: tuple(online.label(task)[1:]) for task in (*labels, *gold)},
         "workers": {worker: about for worker in WORKERS if (about := _quality(online, worker))},
         "labels": labels,
     }

@@ -14,6 +14,7 @@ class Online:
         self.votes: dict[Any, list[tuple[Any, int, int]]] = {}  # the last: the worker's how-manieth
         self.cast: Counter[Any] = Counter()
         self.believed: dict[Any, list[float]] = {}
+        self.gold: dict[Any, int] = {}
         self.harden_when = getattr(model, "harden", "never")
         self.hard = self.harden_when == "always"
 
@@ -24,17 +25,35 @@ class Online:
         for task, worker, label in votes:
             self.votes.setdefault(task, []).append((worker, label, self.cast[worker]))
             self.cast[worker] += 1
+        return self.count(tasks, before)
+
+    def know(self, task: Any, label: int | None) -> None:
+        """A task's answer is known from now on, or (None) it is not any more."""
+        before = self.shares()
+        if label is None:
+            del self.gold[task]
+        else:
+            self.gold[task] = label
+        if task in self.votes:
+            self.count([task], before)
+
+    def count(self, tasks: list[Any], before: list[float] | None) -> list[float]:
         for task in tasks:
             said = self.votes[task]
             vote = [sum(c == k for _, c, _ in said) / len(said) for k in range(self.n_classes)]
-            self.believed[task] = self.harden(vote)
-        posterior = {task: self.e_step(task) for task in tasks}
+            self.believed[task] = self.known(task) or self.harden(vote)
+        posterior = {task: self.known(task) or self.e_step(task) for task in tasks}
         for task in tasks:
-            self.believed[task] = self.harden(posterior[task])
+            self.believed[task] = self.known(task) or self.harden(posterior[task])
         if self.harden_when == "settled" and not self.hard and before is not None:
             moved = sum(abs(a - b) for a, b in zip(before, self.shares() or [], strict=True))
             self.hard = moved < self.model.switch_at
         return posterior[tasks[0]]
+
+    def known(self, task: Any) -> list[float] | None:
+        if task not in self.gold:
+            return None
+        return [float(k == self.gold[task]) for k in range(self.n_classes)]
 
     def weight(self, worker: Any, number: int) -> float:
         """Half after as many more votes of the worker as the half-life."""

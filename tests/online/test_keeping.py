@@ -483,7 +483,7 @@ def test_taking_back_the_last_vote_does_not_count_everything_again(
         monkeypatch.setattr(
             Online,
             "count_again",
-            lambda self, ids, c: (counted.append(len(ids)), again(self, ids, c)),
+            lambda self, ids, *of: (counted.append(len(ids)), again(self, ids, *of)),
         )
         online.remove("t3", "w9")
         assert state_of(online) == before and not counted
@@ -500,7 +500,7 @@ def test_an_old_vote_is_taken_back_from_a_checkpoint(
     counted: list[int] = []
     again = Online.count_again
     monkeypatch.setattr(
-        Online, "count_again", lambda self, ids, c: (counted.append(len(ids)), again(self, ids, c))
+        Online, "count_again", lambda self, ids, *of: (counted.append(len(ids)), again(self, ids, *of))
     )
     for place in (None, tmp_path):
         online = Online() if place is None else Online.open(place)

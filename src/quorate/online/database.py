@@ -1,8 +1,8 @@
 """The votes of an `Online` in a SQLite file: the truth, from which everything else can be made.
 
-A vote is kept when its transaction is committed. Names, votes, removals and settlings are only ever
-appended. Checkpoints of the state make opening quick, and can be done without. SQLite does not
-check what it reads, so every row has a checksum.
+A vote is kept when its transaction is committed. Names, votes, removals, known answers and
+settlings are only ever appended. Checkpoints of the state make opening quick, and can be done
+without. SQLite does not check what it reads, so every row has a checksum.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -29,7 +30,8 @@ from quorate.online.checkpoints import thinned
 from quorate.online.ledger import Checkpoint
 
 APPLICATION = 0x51756F72
-FORMAT = 1
+FORMAT = 2
+WITHOUT_GOLD = 1  # the format that had no known answers
 NAME = "votes.db"
 LOCK = "votes.lock"
 TABLES = {"task": "tasks", "worker": "workers", "label": "classes"}
@@ -37,6 +39,7 @@ PAGES_OF_WAL = 8_000
 ROWS_AT_A_TIME, ROWS_PER_STATEMENT = 500_000, 64
 # Odd, so that no change of one number leaves the sum as it was.
 FACTORS = (2654435761, 2246822519, 3266489917, 668265263)
+MORE_FACTORS = (*FACTORS, 374761393, 1640531527)
 MASK = 2**32 - 1
 INSERT_VOTE = "INSERT INTO votes VALUES (?, ?, ?, ?, ?)"
 INSERT_VOTE_ON_NEW_TASK = "INSERT INTO votes_on_new_tasks VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -89,6 +92,22 @@ CREATE VIEW answers_by_name AS
   FROM answers JOIN tasks ON tasks.id = answers.task JOIN classes ON classes.id = answers.label;
 """
 
+GOLD_SCHEMA = """
+CREATE TABLE gold (
+  id INTEGER PRIMARY KEY,
+  task INTEGER NOT NULL REFERENCES tasks,
+  label INTEGER REFERENCES classes,          -- null: the answer is not known any more
+  together INTEGER NOT NULL,                 -- the first row of the same call
+  vote INTEGER NOT NULL,                     -- the last vote that came before
+  settling INTEGER NOT NULL,                 -- the last settling before
+  checksum INTEGER NOT NULL
+);
+CREATE VIEW gold_by_name AS
+  SELECT tasks.name AS task, classes.name AS label
+  FROM gold JOIN tasks ON tasks.id = gold.task JOIN classes ON classes.id = gold.label
+  WHERE gold.id IN (SELECT max(id) FROM gold GROUP BY task);
+"""
+
 # Of this connection only: a vote and the name of its task by one statement, which is a transaction
 # by itself and takes half the time of four.
 SHORTCUT = """
@@ -101,25 +120,41 @@ END;
 """
 
 
+# Known answers that were given together: the ids of a task and of its label, or None.
+GoldRows = tuple[tuple[int, int | None], ...]
+
+
+class Event(NamedTuple):
+    """Known answers, or none for a settling; `after` is the last vote that came before."""
+
+    after: int
+    gold: GoldRows = ()
+
+
 class Content(NamedTuple):
     """Rows that came after others: names by role, votes (id, task, worker, label) with the first of
-    those that each was added together with, votes that were removed, and the votes after which it
-    was settled."""
+    those that each was added together with, votes that were removed, and what happened between the
+    votes."""
 
     names: dict[str, list[Any]]
     votes: NDArray[np.int64]
     batch: NDArray[np.int64]
     removed: list[int]
-    settlings: list[int]
+    events: list[Event]
 
     @property
     def steps(self) -> NDArray[np.int64]:
-        """How many votes each step had: none for a settling. Votes that were added together are a
+        """How many votes each step had: none for an event. Votes that were added together are a
         step."""
         batches, sizes = np.unique(self.batch, return_counts=True)
-        before = np.searchsorted(batches, self.settlings, side="right")
+        after = [event.after for event in self.events]
+        before = np.searchsorted(batches, after, side="right")
         steps: NDArray[np.int64] = np.insert(sizes, before, 0)
         return steps
+
+    @property
+    def n_settlings(self) -> int:
+        return sum(not event.gold for event in self.events)
 
     def without(self, removed: Collection[int]) -> Content:
         """The same, as if some votes had never come."""
@@ -127,6 +162,16 @@ class Content(NamedTuple):
             return self
         stay = ~np.isin(self.votes[:, 0], list(removed))
         return self._replace(votes=self.votes[stay], batch=self.batch[stay])
+
+
+class Seen(NamedTuple):
+    """Up to where a database has been read: the last vote, and how many removals, settlings and
+    known answers."""
+
+    vote: int
+    removed: int
+    settlings: int
+    gold: int
 
 
 NOTHING = Content({}, np.zeros((0, 4), np.int64), np.zeros(0, np.int64), [], [])
@@ -183,18 +228,25 @@ class Database:
             execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_WAL}")
             if not execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
                 connection.executescript(
-                    f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION};"
+                    f"BEGIN; {SCHEMA} {GOLD_SCHEMA} PRAGMA application_id = {APPLICATION};"
                     f"PRAGMA user_version = {FORMAT}; COMMIT"
                 )
         if execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
             raise DataError(f"{self.path} is no file of Quorate's, or damaged.")
-        if (found := execute("PRAGMA user_version").fetchone()[0]) != FORMAT:
+        execute("BEGIN")  # as of one moment: a writer may bring it up to this format
+        found, schema = _format_of(connection), _schema_of(connection)
+        execute("ROLLBACK")
+        if found not in (WITHOUT_GOLD, FORMAT):
             raise DataError(f"{self.path} is in format {found}; this Quorate reads {FORMAT}.")
-        if _schema_of(connection) != _right_schema():
+        if schema != _right_schema(found):
             raise self._damaged(" in its schema")
         if execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise self._damaged()
         if not self.read_only:
+            if found == WITHOUT_GOLD:
+                connection.executescript(
+                    f"BEGIN; {GOLD_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT"
+                )
             execute("PRAGMA temp_store = MEMORY")
             connection.executescript(SHORTCUT)
 
@@ -322,6 +374,20 @@ class Database:
         insert = "INSERT INTO settlings VALUES (?, ?, ?)"
         self._transact(lambda: self._connection.execute(insert, row))
 
+    def add_gold(self, names: NumberedNames, first: int, event: Event, settling: int) -> None:
+        """New names, and known answers, whose ids begin with `first`."""
+        rows = []
+        for id, (task, label) in enumerate(event.gold, start=first):
+            row = (id, task, label, first, event.after, settling)
+            rows.append((*row, _gold_sum(row)))
+
+        def write() -> None:
+            for role, some in names.items():
+                self._add_names(role, some)
+            self._connection.executemany("INSERT INTO gold VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+        self._transact(write)
+
     def put_answers(self, rows: Iterable[tuple[int, int, float]], about: Mapping[str, str]) -> None:
         def write() -> None:
             self._connection.execute("DELETE FROM answers")
@@ -369,7 +435,8 @@ class Database:
             batches = zip(*np.unique(content.batch, return_counts=True), strict=True)
             rows = [(int(i), int(n), _sum_of((int(i), int(n)))) for i, n in batches if n > 1]
             self._connection.executemany("INSERT INTO batches VALUES (?, ?, ?)", rows)
-            for table, numbers in (("removed", content.removed), ("settlings", content.settlings)):
+            settlings = [event.after for event in content.events]
+            for table, numbers in (("removed", content.removed), ("settlings", settlings)):
                 rows = [(i, n, _sum_of((i, n))) for i, n in enumerate(numbers, start=1)]
                 self._connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
 
@@ -389,19 +456,19 @@ class Database:
             self._version = self._connection.execute("PRAGMA data_version").fetchone()[0]
         return bool(self._version != before)
 
-    def read(self, names: Mapping[str, int], vote: int, removed: int, settlings: int) -> Content:
-        """What came after so many names of each role, that vote, so many removals and settlings:
-        as of one moment, and all of it checked."""
+    def read(self, names: Mapping[str, int], seen: Seen) -> Content:
+        """What came after so many names of each role and after what was seen already: as of one
+        moment, and all of it checked."""
         with self._told("cannot be read"):
             self._connection.execute("BEGIN")
             try:
-                votes = self._votes(vote)
+                votes = self._votes(seen.vote)
                 return Content(
                     {role: self._names(role, n) for role, n in names.items()},
                     votes,
                     self._batch_of(votes),
-                    self._numbers("removed", "vote", removed),
-                    self._numbers("settlings", "after", settlings),
+                    self._numbers("removed", "vote", seen.removed),
+                    self._events(seen.settlings, seen.gold),
                 )
             finally:
                 self.roll_back()
@@ -460,6 +527,29 @@ class Database:
             batch[start : start + size] = id
         return batch
 
+    def _events(self, settlings: int, gold: int) -> list[Event]:
+        """Settlings and known answers in the order in which they came: what came after a settling
+        knows its number."""
+        settled = self._numbers("settlings", "after", settlings)
+        found = [(settlings + i, 0, Event(after)) for i, after in enumerate(settled, start=1)]
+        for (first, settling), rows in groupby(self._gold(gold), key=itemgetter(3, 5)):
+            together = list(rows)
+            answers = tuple((task, label) for _, task, label, *_ in together)
+            found.append((settling, first, Event(together[0][4], answers)))
+        return [event for _, _, event in sorted(found, key=itemgetter(0, 1))]
+
+    def _gold(self, n: int) -> list[Any]:
+        if _format_of(self._connection) == WITHOUT_GOLD:
+            return []
+        columns = "id, task, label, together, vote, settling, checksum"
+        query = f"SELECT {columns} FROM gold WHERE id > ? OR id < 1 ORDER BY id"
+        rows = self._connection.execute(query, (n,)).fetchall()
+        for place, (*row, checksum) in enumerate(rows, start=n + 1):
+            numbers = all(isinstance(cell, int) for cell in row if cell is not None)
+            if row[0] != place or not numbers or _gold_sum(row) != checksum:
+                raise self._damaged(f" at row {place} of gold")
+        return rows
+
     def _numbers(self, table: str, column: str, n: int) -> list[int]:
         query = f"SELECT id, {column}, checksum FROM {table} WHERE id > ? OR id < 1 ORDER BY id"
         rows = self._connection.execute(query, (n,)).fetchall()
@@ -513,11 +603,21 @@ def _schema_of(connection: sqlite3.Connection) -> set[Any]:
     return set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
 
 
+def _format_of(connection: sqlite3.Connection) -> int:
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return found
+
+
 @cache
-def _right_schema() -> set[Any]:
+def _right_schema(format: int) -> set[Any]:
     with closing(sqlite3.connect(":memory:")) as empty:
-        empty.executescript(SCHEMA)
+        empty.executescript(SCHEMA if format == WITHOUT_GOLD else SCHEMA + GOLD_SCHEMA)
         return _schema_of(empty)
+
+
+def _gold_sum(row: Sequence[int | None]) -> int:
+    numbers = [-1 if number is None else number for number in row]
+    return sum(map(int.__mul__, numbers, MORE_FACTORS)) & MASK
 
 
 def _sum_of(numbers: Sequence[int]) -> int:

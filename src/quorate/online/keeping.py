@@ -18,8 +18,8 @@ from quorate.errors import DataError, QuorateError, UsageError
 from quorate.kernels import Codes
 from quorate.online import takeover
 from quorate.online.checkpoints import next_due
-from quorate.online.database import NAME, NOTHING, Content, Database
-from quorate.online.ledger import ROLES, Checkpoint, Ledger
+from quorate.online.database import NAME, NOTHING, Content, Database, Event, Seen
+from quorate.online.ledger import ROLES, SETTLING, Checkpoint, Known, Ledger
 from quorate.online.names import Names
 from quorate.result import load
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from quorate.online.online import Online
 
 TRUTH = "settings"
-ANSWERS = "answers as of"  # the last vote, removals and settlings
+ANSWERS = "answers as of"  # the last vote, removals, settlings and known answers
 START, START_VOTES = "start", "votes of start"
 
 forks = 0  # how often this process was forked from another that had imported this
@@ -174,6 +174,19 @@ class Keeper:
         self.database.remove(len(self.removed) + 1, id)
         self.removed.add(id)
 
+    def keep_gold(self, ledger: Ledger, known: Known) -> None:
+        """The known answers that were taken last, with the names of tasks that have no votes."""
+        tasks, new_tasks = ledger.names["task"].ids_for(task for task, _ in known)
+        classes, label = ledger.names["label"], [label for _, label in known]
+        labels = [None if x is None else classes.ids.cells[classes.require(x)] for x in label]
+        new = ledger.new_names()
+        rows = Event(self.last_vote, tuple(zip(tasks, labels, strict=True)))
+        first = ledger.n_gold - len(known) + 1
+        names = {**new, "task": new_tasks} if new_tasks else new
+        self.database.add_gold(names, first, rows, ledger.n_settlings)
+        self._names_are_kept(ledger, new)
+        ledger.names["task"].learn(name for _, name in new_tasks)
+
     def settle(self, ledger: Ledger) -> None:
         self.database.settle(ledger.n_settlings, self.last_vote)
         self._settled = True
@@ -190,12 +203,14 @@ class Keeper:
         self.database.roll_back()
         ledger = online.ledger
         known = {role: len(ledger.names[role].kept) for role in ROLES}
-        content = self.database.read(known, ledger.last_id, len(self.removed), ledger.n_settlings)
+        seen = Seen(ledger.last_id, len(self.removed), ledger.n_settlings, ledger.n_gold)
+        content = self.database.read(known, seen)
         for role, names in content.names.items():
             ledger.names[role].learn(names)
         for column, role in enumerate(ROLES, start=1):
             if (content.votes[:, column] >= len(ledger.names[role].kept)).any():
                 raise DataError(f"{self.database.path} is damaged: it lacks names of {role}s.")
+        events = [_by_name(event, ledger.names) for event in content.events]
         self.removed.update(content.removed)
         online.forget(content.removed)
         if len(content.votes):
@@ -204,27 +219,32 @@ class Keeper:
         steps = content.steps
         done = 0
         if not ledger.n_steps and len(steps):
-            done = self._restore(online, content, steps)
-        return self._count(online, content, steps, done)
+            done = self._restore(online, content, events)
+        return self._count(online, content, events, done)
 
-    def _restore(self, online: Online, content: Content, steps: NDArray[np.int64]) -> int:
+    def _restore(self, online: Online, content: Content, events: Sequence[Known]) -> int:
         """The state of the latest checkpoint; how many steps that is."""
+        steps = content.steps
         found = self._checkpoint(content, steps)
         if found is None:
             return 0
         ledger, checkpoint = online.ledger, found
-        votes = content.votes[: checkpoint.votes]
+        votes, sizes = content.votes[: checkpoint.votes], steps[: checkpoint.steps]
+        n_events = int(np.count_nonzero(sizes == 0))
         names, codes = {}, []
         ballots = ledger.state.ballots
         columns = (ballots.task.values, ballots.worker.values, ballots.label.values)
         for i, role in enumerate(ROLES):
-            names[role], code = _in_order(ledger.names[role], votes[:, 1 + i])
-            codes.append(np.concatenate([columns[i], code]))
+            ids, places = votes[:, 1 + i], slice(None)
+            if role == "label":
+                ids, places = _with_gold(ids, votes[:, 0], content.events[:n_events])
+            names[role], code = _in_order(ledger.names[role], ids)
+            codes.append(np.concatenate([columns[i], code[places]]))
         if tuple(map(len, names.values())) != tuple(checkpoint.names):
             return 0
         restored = ledger.restored(names, codes, checkpoint)
-        restored.sizes.extend(steps[: checkpoint.steps])
         restored.ids.extend(votes[:, 0])
+        restored.take_steps(sizes, events[:n_events])
         online.ledger = restored
         self._due = next_due(checkpoint.votes)
         return checkpoint.steps
@@ -232,21 +252,27 @@ class Keeper:
     def _checkpoint(self, content: Content, steps: NDArray[np.int64]) -> Checkpoint | None:
         """The latest that fits; the last step is counted in any case, if it is a settling: what it
         found is more than the state."""
-        settlings = len(content.settlings) - (not steps[-1])
+        settled_last = not steps[-1] and not content.events[-1].gold
+        settlings = content.n_settlings - settled_last
         found = self.database.checkpoint(self.last_vote, settlings)
         if found is None or int(steps[: found.steps].sum()) != found.votes:
             return None
         return found
 
-    def _count(self, online: Online, content: Content, steps: NDArray[np.int64], done: int) -> bool:
+    def _count(
+        self, online: Online, content: Content, events: Sequence[Known], done: int
+    ) -> bool:
+        steps = content.steps
         place = int(steps[:done].sum())
+        ahead = iter(events[np.count_nonzero(steps[:done] == 0) :])
         names = [online.ledger.names[role].kept for role in ROLES]
         for size in steps[done:].tolist():
             rows = content.votes[place : place + size]
             place += size
             columns = [[kept[id] for id in rows[:, 1 + i].tolist()] for i, kept in enumerate(names)]
+            event: Known = SETTLING if size else next(ahead)
             try:
-                online.count_again(rows[:, 0].tolist(), columns)
+                online.count_again(rows[:, 0].tolist(), columns, event)
             except MemoryError:
                 raise
             except Exception as error:
@@ -286,7 +312,7 @@ class Keeper:
     def put_answers(self, online: Online) -> None:
         """The answers of all tasks and a checkpoint to go on from, unless they are there."""
         ledger = online.ledger
-        as_of = f"{self.last_vote} {len(self.removed)} {ledger.n_settlings}"
+        as_of = f"{self.last_vote} {len(self.removed)} {ledger.n_settlings} {ledger.n_gold}"
         if self.database.settings().get(ANSWERS) == as_of:
             return
         self._put_checkpoint(ledger)
@@ -296,9 +322,7 @@ class Keeper:
         ledger = online.ledger
         if not len(ledger.names["task"]):
             return []
-        tasks, posterior = online.posterior()
-        best = ledger.state.choose_all(tasks, posterior)
-        confidence = np.take_along_axis(posterior, best[:, None], axis=1)[:, 0]
+        tasks, best, confidence = online.answers()
         ids = (ledger.names["task"].ids.values[tasks], ledger.names["label"].ids.values[best])
         return zip(*(column.tolist() for column in (*ids, confidence)), strict=True)
 
@@ -323,6 +347,29 @@ def _in_order(known: Names, ids: NDArray[np.int64]) -> tuple[Names, Codes]:
     code = np.zeros(len(known.kept), dtype=np.int32)
     code[order] = np.arange(len(order))
     return known.some(order), code[ids]
+
+
+def _with_gold(
+    ids: NDArray[np.int64], votes: NDArray[np.int64], events: Sequence[Event]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The labels of votes with those of known answers, in the order of time; and which are the
+    votes'."""
+    answers = [(e.after, label) for e in events for _, label in e.gold if label is not None]
+    if not answers:
+        return ids, np.ones(len(ids), dtype=bool)
+    after, labels = np.array(answers, dtype=np.int64).T
+    before = np.searchsorted(votes, after, side="right")
+    of_votes = np.insert(np.ones(len(ids), dtype=bool), before, False)
+    return np.insert(ids, before, labels), of_votes
+
+
+def _by_name(event: Event, names: Mapping[str, Names]) -> Known:
+    """Known answers by name; checked, so that a name that is not there is a row that is lost."""
+    tasks, classes = names["task"].kept, names["label"].kept
+    try:
+        return tuple((tasks[t], None if c is None else classes[c]) for t, c in event.gold)
+    except IndexError:
+        raise DataError("votes.db is damaged: it lacks names of known answers.") from None
 
 
 def _made_with(kept: Mapping[str, str | bytes]) -> dict[str, Any]:

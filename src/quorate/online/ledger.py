@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.kernels import Codes
+from quorate.kernels import Codes, Floats
 from quorate.online.ballots import Column
 from quorate.online.names import Names
 from quorate.online.state import State, Undo
@@ -26,9 +26,25 @@ ROLES = ("task", "worker", "label")
 MOST_BELIEFS = 50_000  # of tasks, kept to undo the latest steps
 
 
-# A step that can be undone: what it changed, and before it the names, its votes, and what was
-# settled. Every vote makes one, so it is a bare tuple.
-Done = tuple[Undo, tuple[int, ...], int, Result | None]
+class Settled(NamedTuple):
+    """What a fit of all votes has found: the result, and its posterior and answers in the codes of
+    the ledger; whether it counts hard answers, or None if it is of another model than the state's,
+    so that later votes start from its posterior."""
+
+    result: Result
+    posterior: Floats
+    answers: Codes
+    hard: bool | None
+
+
+# Known answers that are given together, task and label by name; a label of None takes the answer
+# back. Without any it is a settling.
+Known = tuple[tuple[Any, Any], ...]
+SETTLING: Known = ()
+
+# A step that can be undone: what it changed, and before it the names, its votes, what was settled
+# and what was known. Every vote makes one, so it is a bare tuple.
+Done = tuple[Undo, tuple[int, ...], int, Settled | None, Known]
 
 
 class Checkpoint(NamedTuple):
@@ -41,8 +57,9 @@ class Checkpoint(NamedTuple):
 
 
 class Ledger:
-    """The names, the state, and how many votes each step had: none for a settling. `ids` tell the
-    votes apart, also when others are taken back; those of a start have none."""
+    """The names, the state, and how many votes each step had: none for an event, a settling or
+    known answers, which is in `events`. `ids` tell the votes apart, also when others are taken
+    back; those of a start have none. `gold` are the answers that are known, by name."""
 
     def __init__(self, names: Mapping[str, Names], state: State) -> None:
         self.names, self.state = names, state
@@ -50,7 +67,9 @@ class Ledger:
         state.keys = names["task"].keys
         self.from_start = state.ballots.n_votes
         self.sizes, self.ids = Column(np.int64), Column(np.int64)
-        self.settled: Result | None = None
+        self.events: list[Known] = []
+        self.gold: dict[Any, Any] = {}
+        self.settled: Settled | None = None
         self.whole = True
         self._names_before = self._n_names()
         self._done: deque[Done] = deque()
@@ -66,7 +85,12 @@ class Ledger:
 
     @property
     def n_settlings(self) -> int:
-        return int(np.count_nonzero(self.sizes.values == 0))
+        return sum(not event for event in self.events)
+
+    @property
+    def n_gold(self) -> int:
+        """How often an answer was made known, or taken back."""
+        return sum(map(len, self.events))
 
     @property
     def last_id(self) -> int:
@@ -91,8 +115,9 @@ class Ledger:
         for role, names, codes in zip(ROLES, asked, found, strict=True):
             self.names[role].complete(names, codes)
         tasks = _once(found[0]) if first is None else found[0][first]
-        done = (self.state.before(tasks), self._names_before, len(ids), self.settled)
+        done = (self.state.before(tasks), self._names_before, len(ids), self.settled, ())
         wider = self._make_room()
+        self._know_new_tasks()
         self.settled = None
         answer = count()
         self.ids.append(ids[0]) if len(ids) == 1 else self.ids.extend(np.asarray(ids))
@@ -117,8 +142,10 @@ class Ledger:
                 if codes[i] < 0:
                     codes[i] = self.names[role].append(vote[i])
         task, worker, label = codes
-        done = (self.state.before((task,)), before, 1, self.settled)
+        done = (self.state.before((task,)), before, 1, self.settled, ())
         wider = new and self._make_room()
+        if new and self.gold:
+            self._know_new_tasks()
         self.settled = None
         belief = self.state.add(task, ((worker, label),))
         self.ids.append(id)
@@ -176,17 +203,59 @@ class Ledger:
                 new[role] = self.names[role].new(before)
         return new
 
-    def settle(self, result: Result | None, keep: Callable[[], None] | None = None) -> None:
+    def settle(self, settled: Settled | None, keep: Callable[[], None] | None = None) -> None:
         """Believe what a fit of all votes has found, if there are votes."""
         self.whole = False
-        if result is not None:
-            self.state.believe_all(result.posterior, result.params.state.hard)
+        if settled is not None:
+            self.state.settle(settled.posterior, settled.hard)
+        self.events.append(SETTLING)
         self.sizes.append(0)
-        self.settled = result
+        self.settled = settled
         self._forget_done()
         if keep is not None:
             keep()
         self.whole = True
+
+    # Known answers.
+
+    def know(self, known: Known, keep: Callable[[], None] | None = None) -> None:
+        """From now on these answers are known, or are not any more; a label is fit for a code."""
+        before = self._names_before = self._n_names()
+        self.whole = False
+        labels = [label for _, label in known if label is not None]
+        self._classes.complete(labels, self._classes.look_up(labels))
+        codes = [code for task, _ in known if (code := self._tasks.get(task)) is not None]
+        were = tuple((task, self.gold.get(task)) for task, _ in known)
+        done = (self.state.before(_once(codes)), before, 0, self.settled, were)
+        wider = self._make_room()
+        self.settled = None
+        self.take_known(known)
+        for code in codes:
+            self.state.reconsider(code)
+        self.events.append(known)
+        self.sizes.append(0)
+        self._remember(done, wider)
+        self._keep(keep, done)
+
+    def take_known(self, known: Known) -> None:
+        """Take answers for known, whether or not they are counted."""
+        for task, label in known:
+            if label is None:
+                self.gold.pop(task, None)
+            else:
+                self.gold[task] = label
+                self._tasks.expected = task
+            code = self._tasks.get(task)
+            if code is not None:
+                self.state.know(code, None if label is None else self._classes.require(label))
+
+    def _know_new_tasks(self) -> None:
+        """Answers that were known before their tasks had votes."""
+        if self.gold:
+            for code in range(self._names_before[0], len(self._tasks)):
+                label = self.gold.get(self._tasks.names[code])
+                if label is not None:
+                    self.state.know(code, self._classes.require(label))
 
     def _make_room(self) -> bool:
         """Whether there are new classes."""
@@ -206,9 +275,12 @@ class Ledger:
     def undo(self) -> None:
         """Undo the last step."""
         self.whole = False
-        undo, n_names, n_votes, settled = self._done.pop()
+        undo, n_names, n_votes, settled, were_known = self._done.pop()
         self._n_beliefs -= len(undo.tasks)
         self.state.undo(undo)
+        if not n_votes:
+            self.events.pop()
+            self.take_known(were_known)
         for names, n in zip(self.names.values(), n_names, strict=True):
             names.cut(n)
         self.ids.cut(self.ids.height - n_votes)
@@ -228,14 +300,23 @@ class Ledger:
         votes = (ballots.task.values, ballots.worker.values, ballots.label.values)
         n = self.from_start + checkpoint.votes
         then = self.restored(names, [codes[:n] for codes in votes], checkpoint)
-        then.sizes.extend(self.sizes.values[: checkpoint.steps])
+        sizes = self.sizes.values[: checkpoint.steps]
         then.ids.extend(self.ids.values[: checkpoint.votes])
+        then.take_steps(sizes, self.events[: np.count_nonzero(sizes == 0)])
         return then
+
+    def take_steps(self, sizes: NDArray[np.int64], events: Sequence[Known]) -> None:
+        """The steps of a ledger that was restored, whose votes and beliefs are there already."""
+        for event in events:
+            self.take_known(event)
+        self.events += events
+        self.sizes.extend(sizes)
 
     def restored(
         self, names: Mapping[str, Names], votes: Sequence[Codes], checkpoint: Checkpoint
     ) -> Ledger:
-        """A ledger with other names and votes, and the state of a checkpoint."""
+        """A ledger with other names and votes, and the state of a checkpoint; the steps are yet to
+        be taken."""
         state = State(self.state.model, len(names["label"]), self.state.ballots.half_life)
         state.grow(len(names["task"]), len(names["worker"]))
         state.ballots.extend(*votes)
@@ -278,6 +359,8 @@ class Redo:
         step = np.repeat(np.arange(len(sizes)), sizes)[stay]
         left = np.bincount(step, minlength=len(sizes))
         self._sizes = left[(left > 0) | (sizes == 0)].tolist()
+        events = iter(ledger.events[np.count_nonzero(ledger.sizes.values[:after] == 0) :])
+        self._events = [SETTLING if size else next(events) for size in self._sizes]
         self._ids = ids[stay].tolist()
         ballots = ledger.state.ballots
         self._columns = [
@@ -294,23 +377,25 @@ class Redo:
     def __len__(self) -> int:
         return len(self._sizes)
 
-    def step(self, number: int) -> tuple[list[int], list[list[Any]]]:
-        """The ids and the columns of names of a step; no votes are a settling."""
+    def step(self, number: int) -> tuple[list[int], list[list[Any]], Known]:
+        """The ids and the columns of names of a step; no votes are an event."""
         votes = slice(self._ends[number] - self._sizes[number], self._ends[number])
-        return self._ids[votes], [column[votes] for column in self._columns]
+        columns = [column[votes] for column in self._columns]
+        return self._ids[votes], columns, self._events[number]
 
     def leave_out(self, number: int) -> None:
         """A step that could not be counted."""
         votes = slice(self._ends[number] - self._sizes[number], self._ends[number])
         for values in (self._ids, *self._columns):
             del values[votes]
-        del self._sizes[number]
+        del self._sizes[number], self._events[number]
         self._ends = np.cumsum(self._sizes, dtype=np.int64).tolist()
 
     def then(self, other: Redo, done: int) -> Redo:
         """After these steps those of another that are not done yet."""
         start = other._ends[done - 1] if done else 0
         self._sizes += other._sizes[done:]
+        self._events += other._events[done:]
         self._ids += other._ids[start:]
         for column, more in zip(self._columns, other._columns, strict=True):
             column += more[start:]

@@ -37,6 +37,7 @@ class Names:
         self.kept = list(self.names)
         self._absent: dict[Any, int] = {}
         self._n_ids = len(self.names)
+        self.expected: Any = None  # a name that votes may come on, which others have to be like
 
     def __len__(self) -> int:
         return len(self.names)
@@ -88,6 +89,22 @@ class Names:
         self.kept += new
         self._n_ids = len(self.kept)
 
+    def get(self, name: Any) -> int | None:
+        """The code of a name that has one."""
+        return self._codes.get(name)
+
+    def ids_for(self, names: Iterable[Any]) -> tuple[list[int], list[tuple[int, Any]]]:
+        """The numbers under which names are kept, or are to be kept though they have no votes; and
+        those among them that are new."""
+        ids, new = [], {}
+        for name in names:
+            code = self._codes.get(name)
+            known = self._absent.get(name) if code is None else self.ids.cells[code]
+            if known is None:
+                known = new.setdefault(name, self._n_ids + len(new))
+            ids.append(known)
+        return ids, [(id, name) for name, id in new.items()]
+
     def keys(self, codes: Sequence[int]) -> Keys:
         """Keys of names, as readers of votes give them."""
         names = [self.names[code] for code in codes]
@@ -109,7 +126,7 @@ class Names:
             raise self._unfit(name) from None
         if code < 0:
             name = plain(name)
-            self._require_fit(name, like=self.names[0] if self.names else name)
+            self._require_fit(name, self._like(name))
         return code
 
     def look_up(self, names: Sequence[Any]) -> list[int]:
@@ -161,11 +178,17 @@ class Names:
     def _require_all_fit(self, new: Sequence[Any]) -> None:
         if not len(new):
             return
-        like = self.names[0] if self.names else plain(new[0])
+        like = self._like(plain(new[0]))
         if not self.closed and set(map(type, new)) == {str} == {type(like)} and "" not in new:
             return
         for name in map(plain, dict.fromkeys(new)):
             self._require_fit(name, like)
+
+    def _like(self, name: Any) -> Any:
+        """A name that a new one has to be of the kind of."""
+        if self.names:
+            return self.names[0]
+        return name if self.expected is None else self.expected
 
     def _require_fit(self, name: Any, like: Any) -> None:
         if name is None or name != name or name == "":

@@ -14,20 +14,25 @@ from numpy.typing import NDArray
 
 from quorate import metrics
 from quorate.aggregation import result_of
+from quorate.answers import AnswersInMemory, Overview
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
-from quorate.fitting import Fit, Request, conclude, run
+from quorate.fitting import Fit, Request, Tally, conclude, run
 from quorate.kernels import Codes, Floats
-from quorate.labels import Codebook
-from quorate.model import AnyModel
-from quorate.models import METHODS, DawidSkene, OneCoin, method_name, named
+from quorate.labels import Codebook, Labels
+from quorate.model import AnyModel, dense
+from quorate.models import METHODS, Auto, DawidSkene, OneCoin, Taught, make, method_name, named
 from quorate.online.checkpoints import next_due, thinned
 from quorate.online.keeping import Keeper
-from quorate.online.ledger import ROLES, Checkpoint, Ledger, Redo
-from quorate.online.names import Names
+from quorate.online.ledger import ROLES, Checkpoint, Known, Ledger, Redo, Settled
+from quorate.online.names import Names, plain
+from quorate.online.next_tasks import Outlook, most_valuable
+from quorate.online.settling import settled_by_auto
 from quorate.online.state import State
 from quorate.result import Result
-from quorate.votes import Votes, complete_rows, read_table, read_votes, shown
+from quorate.trust import ExpectedError
+from quorate.votes import KnownAnswers, Votes, complete_rows, read_table, read_votes, shown
+from quorate.votes.gold import read_answers
 
 T = TypeVar("T")
 
@@ -53,11 +58,13 @@ class Quality(NamedTuple):
 class Online:
     """Votes that keep coming: each is counted as it comes, at a cost that does not grow.
 
-    `method` is dawid-skene, fast-dawid-skene, hybrid or one-coin, by name with its `options` or as
-    a model. With `classes` no others are taken; without, a label that was not there before is a new
+    `method` is auto, dawid-skene, fast-dawid-skene, hybrid or one-coin, by name with its `options`
+    or as a model. With auto, `settle` fits what `aggregate` does, and votes that come between are
+    counted by one-coin, from what was settled. With `classes` no others are taken; without, a label that was not there before is a new
     class. `start`, a fitted `Result` of such a method, is what to go on from; with the `votes` it
     was fitted to, its tasks can get further votes. With a `half_life` a worker's votes count half
-    after that many more votes of that worker: skill may drift.
+    after that many more votes of that worker: skill may drift. `gold` holds known answers, a table
+    of task and label or a mapping: see `add_gold`.
 
     Examples:
         >>> online = Online("fast-dawid-skene")
@@ -75,6 +82,7 @@ class Online:
         *,
         start: Result | None = None,
         votes: Any = None,
+        gold: Any = None,
         classes: Sequence[Any] | None = None,
         half_life: float | None = None,
         **options: Any,
@@ -83,8 +91,12 @@ class Online:
             require_number("half_life", half_life, at_least=1e-3)
         if votes is not None and start is None:
             raise UsageError("votes are those of a start: give it, or add the votes.")
-        self._model = _model_for(method, options) if start is None else _model_of(start, options)
-        self.method = method_name(self._model)
+        chosen = _model_for(method, options) if start is None else _model_of(start, options)
+        self._auto = chosen if isinstance(chosen, Auto) else None
+        self._model = _between_settlings(chosen) if isinstance(chosen, Auto) else chosen
+        self.method = method_name(chosen)
+        if start is not None and self._auto is not None and votes is None:
+            raise UsageError("Online goes on from auto only with its votes: give them too.")
         self._half_life = half_life
         self._start, self._start_votes = start, votes
         self._classes = None if classes is None else list(classes)
@@ -97,6 +109,9 @@ class Online:
         self._unsure = False  # whether something was cut short
         self.ledger = self._begin()
         self._checkpoints = [self.ledger.checkpoint()]
+        self._outlook: Outlook | None = None
+        if gold is not None:
+            self.add_gold(gold)
 
     @classmethod
     def open(
@@ -104,6 +119,7 @@ class Online:
         directory: str | Path,
         method: str | AnyModel | None = None,
         *,
+        gold: Any = None,
         sync: bool = False,
         read_only: bool = False,
         recover: bool = False,
@@ -113,17 +129,27 @@ class Online:
 
         Every call that has returned is there when it is next opened, also after the process was
         killed; with `sync` also after the machine lost its power, at the price of waiting for the
-        disk. What it was made with need not be given again. One process at a time can write:
-        `close` it, or use it in a ``with`` block. Others can open it `read_only`, and are up to
-        date with what is written meanwhile. With `recover` what cannot be read any more of a
-        damaged file is left out, where it would else be refused.
+        disk. What it was made with need not be given again; `gold`, if it is given, is added to
+        what is known. One process at a time can write: `close` it, or use it in a ``with`` block.
+        Others can open it `read_only`, and are up to date with what is written meanwhile. With
+        `recover` what cannot be read any more of a damaged file is left out, where it would else be
+        refused.
         """
+        if gold is not None:
+            gold = _read_gold(gold)
         given = {"method": method, **options}
         if not (method is None or isinstance(method, str)):
             given |= _settings_of(_model_for(method, options))
         place = Path(directory)
         opening = {"sync": sync, "read_only": read_only, "recover": recover}
-        return Keeper.open(place, given, cls, **opening)
+        online = Keeper.open(place, given, cls, **opening)
+        if gold is not None:
+            try:
+                online.add_gold(gold)
+            except BaseException:
+                online.close()
+                raise
+        return online
 
     def keep(self, keeper: Keeper) -> None:
         """From now on be what is kept."""
@@ -155,7 +181,11 @@ class Online:
         names = self.ledger.names
         tasks, workers = (f"{len(names[role]):,} {role}s" for role in ("task", "worker"))
         votes = self.ledger.n_votes - len(self._removed)
-        return f"Online({self.method}: {votes:,} votes on {tasks} by {workers})"
+        known = f", {len(self.ledger.gold):,} known answers" if self.ledger.gold else ""
+        method = self.method
+        if self._auto is not None:
+            method += f", {method_name(self._model)} between settlings"
+        return f"Online({method}: {votes:,} votes on {tasks} by {workers}{known})"
 
     @property
     def notes(self) -> list[str]:
@@ -270,6 +300,7 @@ class Online:
         else:
             self.ledger = self.ledger.at(self._checkpoint_before(steps))
         self._checkpoints = [c for c in self._checkpoints if c.steps <= steps]
+        self._outlook = None
         if self._keeper is not None:
             self._keeper.start_anew(self.ledger.ids.height)
 
@@ -281,10 +312,14 @@ class Online:
             if place < len(counted) and counted[place] == id:
                 self._removed.add(id)
 
-    def count_again(self, ids: Sequence[int], columns: Sequence[Sequence[Any]]) -> None:
-        """What is kept already: a step's votes, by name, or a settling."""
+    def count_again(
+        self, ids: Sequence[int], columns: Sequence[Sequence[Any]], event: Known
+    ) -> None:
+        """What is kept already: a step's votes, by name, known answers, or a settling."""
         if len(ids):
             self._count_rows(ids, columns, None)
+        elif event:
+            self.ledger.know(event)
         elif self.ledger.n_votes:
             self.ledger.settle(self._fitted())
         else:
@@ -474,6 +509,54 @@ class Online:
                 return id
         raise DataError(f"Worker {shown(worker)} has no vote on task {shown(task)}.")
 
+    # Known answers come and go.
+
+    @property
+    def gold(self) -> dict[Any, Any]:
+        """The label of each task whose answer is known."""
+        with self._lock:
+            self._ready()
+            return dict(self.ledger.gold)
+
+    def add_gold(self, gold: Any) -> None:
+        """Take answers for known: one, (task, label), or several, a mapping or any table of task
+        and label.
+
+        They are the answers of their tasks from now on, with a confidence of 1, and the tasks'
+        workers are judged by them. Tasks that have no votes yet may be among them. A task that is
+        known already gets the new answer.
+        """
+        with self._lock:
+            self._ready(writing=True)
+            self._know(self._new_among(_read_gold(gold)))
+
+    def remove_gold(self, task: Any) -> None:
+        """From now on a task's answer is not known: it is what its votes say."""
+        with self._lock:
+            self._ready(writing=True)
+            if task not in self.ledger.gold:
+                raise DataError(f"The answer of task {shown(task)} is not known.")
+            self._know(((plain(task), None),))
+
+    def _new_among(self, gold: KnownAnswers) -> Known:
+        """The answers that were not known, or were others; what is wrong with any of them is known
+        before one is taken."""
+        names, known = self.ledger.names, self.ledger.gold
+        tasks, labels = gold.tasks.to_list(), gold.labels.to_list()
+        names["task"].look_up(tasks)
+        codes, classes = names["label"].look_up(labels), names["label"].names
+        spelt = [plain(x) if c < 0 else classes[c] for x, c in zip(labels, codes, strict=True)]
+        rows = zip(map(plain, tasks), spelt, strict=True)
+        return tuple((task, label) for task, label in rows if known.get(task) != label)
+
+    def _know(self, known: Known) -> None:
+        if not known:
+            return
+        ledger, keeper = self.ledger, self._keeper
+        self._unsure = True
+        ledger.know(known, None if keeper is None else lambda: keeper.keep_gold(ledger, known))
+        self._unsure = False
+
     # What is believed.
 
     def label(self, task: Any) -> Answer:
@@ -481,9 +564,11 @@ class Online:
         with self._lock:
             self._ready()
             state, settled = self.ledger.state, self.ledger.settled
+            if self.ledger.gold and task in self.ledger.gold:
+                return Answer(plain(task), self.ledger.gold[task], 1.0)
             code = self.ledger.names["task"].require(task)
             if settled is not None:
-                return self._answer(code, settled.posterior[code].tolist())
+                return self._settled_answer(code, settled)
             if not state.ballots.of(code):
                 return self._answer(code, state.belief_in(code))
             return self._answer(code, state.posterior(code))
@@ -495,31 +580,69 @@ class Online:
             self._ready()
             code = self.ledger.names["worker"].require(worker)
             if self.ledger.settled is not None:
-                known = self.ledger.settled.workers_frame.row(code, named=True)
+                known = self.ledger.settled.result.workers_frame.row(code, named=True)
                 return Quality(worker, *(known[name] for name in Quality._fields[1:]))
             right, wrong = self.ledger.state.sums.tally(np.array([code]))[0].tolist()
         low, high = metrics.wilson_interval(np.array([right]), np.array([right + wrong]))
         share = right / (right + wrong) if right + wrong else 0.0
         return Quality(worker, round(right + wrong), share, float(low[0]), float(high[0]))
 
-    def posterior(self) -> tuple[Codes, Floats]:
-        """The codes of all tasks that have votes or are of a start, and what is believed of them,
-        as `label` says it."""
+    def answers(self) -> tuple[Codes, Codes, Floats]:
+        """The codes of all tasks that have votes or are of a start, those of their answers, and the
+        confidences, as `label` says it."""
         state, settled = self.ledger.state, self.ledger.settled
         tasks = np.arange(len(self.ledger.names["task"]), dtype=np.int32)
         if settled is not None:
-            return tasks, settled.posterior
-        posterior = state.belief.rows.copy()
-        voted = state.ballots.voted
-        if voted.any():
-            posterior[voted] = state.posteriors(tasks[voted])
-        return tasks, posterior
+            best, posterior = settled.answers, settled.posterior
+        else:
+            posterior = state.all_posteriors()
+            best = state.choose_all(tasks, posterior)
+        return tasks, best, np.take_along_axis(posterior, best[:, None], axis=1)[:, 0]
+
+    @property
+    def expected_error(self) -> ExpectedError:
+        """Expected share of wrong answers among those that are not known, with a 90 % interval;
+        see `Result.expected_error`."""
+        return self.result().expected_error
+
+    def next_tasks(self, n: int = 10, worker: Any = None) -> list[Any]:
+        """The tasks where another vote of an average worker is worth most, the best first: where it
+        lowers the expected error most, by what is believed now.
+
+        Tasks whose answer is known are not among them, nor those that the `worker` has answered.
+        """
+        require_number("n", n, at_least=1)
+        with self._lock:
+            self._ready()
+            names, state = self.ledger.names, self.ledger.state
+            eligible = np.ones(len(names["task"]), dtype=bool)
+            eligible[list(state.gold)] = False
+            if worker is not None and (code := names["worker"].get(worker)) is not None:
+                ballots = state.ballots
+                eligible[ballots.task.values[ballots.worker.values == code]] = False
+            tasks = np.flatnonzero(eligible)
+            if not len(tasks):
+                return []
+            posterior = self._present_posterior()[tasks]
+            best = most_valuable(posterior, state.sums.average(), min(int(n), len(tasks)))
+            return [names["task"].names[code] for code in tasks[best].tolist()]
+
+    def _present_posterior(self) -> Floats:
+        """What is believed of each task: as of its last vote, unless that is counted hard."""
+        if self.ledger.settled is not None:
+            return self.ledger.settled.posterior
+        if not self.ledger.state.hard:
+            return self.ledger.state.belief.rows
+        if self._outlook is None or not self._outlook.holds_for(self.ledger):
+            self._outlook = Outlook(self.ledger)
+        return self._outlook.posterior()
 
     def result(self) -> Result:
         """Everything, as `aggregate` gives it; without running EM any further."""
         with self._lock:
             self._ready()
-            return self._known() if self.ledger.settled is None else self.ledger.settled
+            settled = self.ledger.settled
+            return self._known() if settled is None else settled.result
 
     def _known(self) -> Result:
         votes = self._votes()
@@ -529,6 +652,8 @@ class Online:
         stats = fold.sweep(self._model.sweep, params)
         tally, tasks = conclude(self._model, fold, votes.blocks, params, Request(engine))
         engine.close()
+        if self._auto is not None:
+            tally, tasks = self._as_believed(votes)
         found = Fit(
             model=self._model,
             params=params,
@@ -542,33 +667,58 @@ class Online:
         )
         return result_of(found, votes)
 
+    def _as_believed(self, votes: Votes) -> tuple[Tally, AnswersInMemory]:
+        """The answers as `label` gives them, some of which start from what was settled."""
+        _, codes, _ = self.answers()
+        labels, posterior = votes.labels, self.ledger.state.all_posteriors()
+        overview = Overview.of(posterior, codes, gold=labels.gold)
+        workers = dense(labels.agreement(posterior))
+        return Tally(workers, 0, overview), AnswersInMemory(posterior, codes)
+
     def settle(self) -> Result:
-        """Run EM on all votes, from what is known now until it converges, and go on from there."""
+        """Fit all votes, and go on from there: with auto what `aggregate` fits, otherwise EM from
+        what is known now until it converges."""
         with self._lock:
             self._ready(writing=True)
-            result, ledger, keeper = self._fitted(), self.ledger, self._keeper
+            settled, ledger, keeper = self._fitted(), self.ledger, self._keeper
             self._unsure = True
-            ledger.settle(result, None if keeper is None else lambda: keeper.settle(ledger))
+            ledger.settle(settled, None if keeper is None else lambda: keeper.settle(ledger))
             self._unsure = False
-            return result
+            return settled.result
 
-    def _fitted(self) -> Result:
+    def _fitted(self) -> Settled:
+        if self._auto is not None:
+            names, gold = self.ledger.names, self.ledger.gold
+            return settled_by_auto(self._auto, self._labels(), names, gold)
         votes, engine = self._votes(), Threads()
         model = replace(self._model, init=self._model.confusion(self.ledger.state.params()))
         found = run(model, votes.blocks, Request(engine))
         engine.close()
         # Where it began is no option of the caller's.
-        return result_of(replace(found, model=self._model), votes)
+        result = result_of(replace(found, model=self._model), votes)
+        hard = result.params.state.hard
+        return Settled(result, result.posterior, result.answers, hard)
 
     def _votes(self) -> Votes:
         """All votes, by name."""
         if self._start is not None and self._start_votes is None:
             raise UsageError("The votes of the start are not known: give them to Online.")
-        names, state = self.ledger.names, self.ledger.state
+        names, state, labels = self.ledger.names, self.ledger.state, self._labels()
+        if state.gold:
+            labels = replace(labels, gold=state.known())
+        return Votes.of(labels, Codebook(*(pl.Series(r, names[r].names) for r in ROLES)))
+
+    def _labels(self) -> Labels:
+        state = self.ledger.state
         labels = state.ballots.labels(state.n_classes)
         if not labels.n_labels:
             raise DataError("There are no labels to aggregate.")
-        return Votes.of(labels, Codebook(*(pl.Series(r, names[r].names) for r in ROLES)))
+        return labels
+
+    def _settled_answer(self, task: int, settled: Settled) -> Answer:
+        best, names = int(settled.answers[task]), self.ledger.names
+        confidence = float(settled.posterior[task, best])
+        return Answer(names["task"].names[task], names["label"].names[best], confidence)
 
     def _answer(self, task: int, belief: Sequence[float]) -> Answer:
         best, names = self.ledger.state.choose(task, belief), self.ledger.names
@@ -602,27 +752,44 @@ def _no_answers(frame: pl.DataFrame) -> pl.DataFrame:
     return empty.with_columns(pl.Series("confidence", [], dtype=pl.Float64))
 
 
+def _read_gold(gold: Any) -> KnownAnswers:
+    """Known answers, each with a task and a label; one pair, too."""
+    if isinstance(gold, KnownAnswers):
+        return gold
+    if isinstance(gold, tuple) and len(gold) == 2 and not isinstance(gold[0], (tuple, list)):
+        gold = [gold]
+    found = read_answers(gold)
+    if found.missing:
+        rows = found.missing + len(found.tasks)
+        raise DataError(
+            f"{found.missing} of {rows} known answers lack a task or a label: leave them out."
+        )
+    return found
+
+
 def _require_vote(vote: Sequence[Any]) -> None:
     if len(vote) != 3:
         raise DataError(f"A vote is a task, a worker and a label, not {shown(vote)}.")
 
 
-def _model_for(method: str | AnyModel, options: dict[str, Any]) -> DawidSkene | OneCoin:
+def _model_for(method: str | AnyModel, options: dict[str, Any]) -> DawidSkene | OneCoin | Auto:
     return _require_online(named(method, **options))
 
 
-def _model_of(start: Result, options: dict[str, Any]) -> DawidSkene | OneCoin:
+def _model_of(start: Result, options: dict[str, Any]) -> DawidSkene | OneCoin | Auto:
     if options:
         raise UsageError(f"A start keeps its own options: leave {', '.join(options)} out.")
-    return _require_online(start.model)
+    return _require_online(start.model.model if isinstance(start.model, Taught) else start.model)
 
 
-def _require_online(model: Any) -> DawidSkene | OneCoin:
-    """The model, if each of its sums can be brought up to date by a vote."""
+def _require_online(model: Any) -> DawidSkene | OneCoin | Auto:
+    """The model, if each of its sums can be brought up to date by a vote, or if it is auto."""
+    if isinstance(model, Auto):
+        return model
     if type(model) not in (DawidSkene, OneCoin):
         raise UsageError(
-            f"{method_name(model)} does not go online: dawid-skene, fast-dawid-skene, hybrid and"
-            " one-coin do."
+            f"{method_name(model)} does not go online: auto, dawid-skene, fast-dawid-skene, hybrid"
+            " and one-coin do."
         )
     em: DawidSkene | OneCoin = model
     if em.worker_prior is not None:
@@ -630,7 +797,16 @@ def _require_online(model: Any) -> DawidSkene | OneCoin:
     return em
 
 
-def _settings_of(model: DawidSkene | OneCoin) -> dict[str, Any]:
+def _between_settlings(auto: Auto) -> OneCoin:
+    """What counts votes one by one where auto is settled now and then: of the methods that can, on
+    public data, the one whose answers are right most often."""
+    model: OneCoin = make(
+        "one-coin", smoothing=2.0, prior="uniform", ties=auto.ties, seed=auto.seed
+    )
+    return model
+
+
+def _settings_of(model: DawidSkene | OneCoin | Auto) -> dict[str, Any]:
     """The name and the options that make the model anew."""
     method = METHODS[method_name(model)]
     usual: Any = named(method.name)
@@ -642,6 +818,8 @@ def _settings_of(model: DawidSkene | OneCoin) -> dict[str, Any]:
 def _go_on_from(state: State, start: Result, votes: Any) -> None:
     """Take over what a fit believes; with its votes, these too."""
     state.grow(len(start.codebook.tasks), len(start.codebook.workers))
+    of_another_model = isinstance(start.model, (Auto, Taught))
+    hard = None if of_another_model else start.params.state.hard
     if votes is None:
         state.take_over(start.stats, start.posterior, start.params.state.hard)
         return
@@ -656,4 +834,4 @@ def _go_on_from(state: State, start: Result, votes: Any) -> None:
     labels = read.labels
     task = np.repeat(np.arange(labels.n_tasks, dtype=np.int32), np.diff(labels.indptr))
     state.ballots.extend(task, labels.worker, labels.label)
-    state.believe_all(start.posterior, start.params.state.hard)
+    state.settle(start.posterior, hard)

@@ -5,6 +5,10 @@ V. B. Sinha, S. Rao and V. N. Balasubramanian, "Fast Dawid-Skene: A Fast Vote Ag
 Sentiment Classification" (KDD WISDOM 2018), section 5. An M-step is no work of its own: parameters
 are read off the sums where they are needed.
 
+Where a fit of another model was taken over (`settle`), a task's votes start from its posterior: in
+place of the vote and of the prior stands what that fit believes, and the E-step counts only votes
+that came since.
+
 Beliefs are rounded to multiples of 2**-32, so that their sums are exact (up to two million votes of
 a worker) and what is taken back leaves nothing behind.
 """
@@ -31,6 +35,7 @@ from quorate.online.sums import Said, learned, sums_for
 GRAIN = 2.0**32
 ROUNDING = 1.5 * 2**52 / GRAIN  # added to a share, it leaves no room for anything finer
 NEARLY = 1 - 1e-12  # of the highest belief: as high, but for rounding
+FLOOR = 1e-6  # the least that a settled posterior says of a class, once votes have come since
 KeysOfCodes = Callable[[Sequence[int]], kernels.Keys]
 
 
@@ -59,6 +64,9 @@ class State:
         self.classes = [0.0] * n_classes
         self.harden = model.harden if isinstance(model, DawidSkene) else "never"
         self.hard = self.harden == "always"
+        self.base = Column(np.float64, n_classes)  # the settled posteriors; zero where there is none
+        self.n_settled = 0  # votes that these know of
+        self.gold: dict[int, int] = {}  # the class of a task whose answer is known
         self.keys: KeysOfCodes = partial(np.array, dtype=np.uint64)  # till a ledger gives names'
 
     def grow(self, n_tasks: int, n_workers: int) -> None:
@@ -98,8 +106,10 @@ class State:
         """Take back the last votes, exactly."""
         if len(undo.tasks) == 1:
             self._uncount(int(undo.tasks[0]), list(undo.belief[0]), undo.n_votes)
-        else:
+        elif len(undo.tasks):
             self._uncount_all(np.asarray(undo.tasks), np.array(undo.belief), undo.n_votes)
+        for task in range(undo.n_tasks, self.ballots.n_tasks):
+            self.gold.pop(task, None)
         self.belief.cut(undo.n_tasks)
         self.sums.cut(undo.n_workers)
         self.ballots.undo(undo.n_votes, undo.n_tasks, undo.n_workers)
@@ -132,17 +142,36 @@ class State:
                 self.sums.fade(worker, 2 ** (-1 / ballots.half_life))
         votes = self._votes(task)
         n_known = len(votes) - len(new)
-        vote = self._as_counted(task, _shares(votes, self.n_classes))
+        first = self._base_of(task) or _shares(votes, self.n_classes)
+        vote = self._as_counted(task, first)
         self.sums.move(votes[n_known:], [0.0] * self.n_classes, vote)
         self._believe(task, votes[:n_known], vote)  # the first M-step
-        posterior = self._posterior(votes)  # the E-step
+        posterior = self._posterior(task, votes)  # the E-step
         self._believe(task, votes, self._as_counted(task, posterior))  # the last M-step
         self._harden_once_settled(classes)
         return posterior
 
+    def know(self, task: int, label: int | None) -> None:
+        """From now on a task's answer is known, or it is not any more: still to be reconsidered."""
+        if label is None:
+            self.gold.pop(task, None)
+        else:
+            self.gold[task] = label
+
+    def known(self) -> Codes:
+        """The class of each task whose answer is known, -1 of the others."""
+        label = np.full(self.belief.height, -1, dtype=np.int32)
+        label[list(self.gold)] = list(self.gold.values())
+        return label
+
+    def reconsider(self, task: int) -> None:
+        """Count a task's votes as if they came now."""
+        if self.ballots.of(task):
+            self.add(task, ())
+
     def posterior(self, task: int) -> list[float]:
         """What is believed of a task by what is known of its workers now."""
-        return self._posterior(self._votes(task))
+        return self._posterior(task, self._votes(task))
 
     def _votes(self, task: int) -> list[Said]:
         """The first one first."""
@@ -168,7 +197,9 @@ class State:
                 self.classes[i] += share - before[i]
 
     def _as_counted(self, task: int, belief: list[float]) -> list[float]:
-        """Hard, or rounded."""
+        """As it is known, hard, or rounded."""
+        if task in self.gold:
+            return self._known(task)
         if self.hard and self.model.ties == "shared":
             best = _tied(belief)
             belief = [float(i in best) / len(best) for i in range(len(belief))]
@@ -178,20 +209,46 @@ class State:
             return counted
         return [share + ROUNDING - ROUNDING for share in belief]
 
-    def _posterior(self, votes: Sequence[Said]) -> list[float]:
+    def _known(self, task: int) -> list[float]:
+        known = [0.0] * self.n_classes
+        known[self.gold[task]] = 1.0
+        return known
+
+    def _posterior(self, task: int, votes: Sequence[Said]) -> list[float]:
+        if task in self.gold:
+            return self._known(task)
+        base = self._base_of(task)
+        if base is not None:
+            return self._posterior_since(task, votes, base)
         prior = self._prior()
         if all(prior):
             log_prior = list(map(log, prior))
         else:
             log_prior = [log(p) if p > 0 else kernels.LOG_ZERO for p in prior]
-        log_joint = self.sums.evidence(votes, log_prior)
-        highest = max(log_joint)
-        joint = [exp(value - highest) for value in log_joint]
-        total = sum(joint)
-        return [value / total for value in joint]
+        return _normalised(self.sums.evidence(votes, log_prior))
+
+    def _base_of(self, task: int) -> list[float] | None:
+        """The settled posterior of a task that has one."""
+        if task >= self.base.height:
+            return None
+        k = self.n_classes
+        base: list[float] = self.base.cells[task * k : (task + 1) * k].tolist()
+        return base if any(base) else None
+
+    def _posterior_since(
+        self, task: int, votes: Sequence[Said], base: list[float]
+    ) -> list[float]:
+        """The settled posterior, by the votes that came since."""
+        since = sum(place >= self.n_settled for place in self.ballots.of(task))
+        if not since:
+            return base
+        log_base = [log(max(share, FLOOR)) for share in base]
+        return _normalised(self.sums.evidence(votes[len(votes) - since :], log_base))
 
     def _prior(self) -> list[float]:
         model = self.model
+        if isinstance(model.prior, str) and model.prior == "uniform":
+            return [1 / self.n_classes] * self.n_classes
         if isinstance(model.prior, str) and model.prior == "estimated":
             smoothing = model.smoothing if model.prior_smoothing is None else model.prior_smoothing
             total = sum(self.classes) + self.n_classes * smoothing
@@ -226,11 +283,11 @@ class State:
         places, block, workers = self._block(tasks)
         weight = self.ballots.weights(places)
         before = self.belief.rows.take(tasks, axis=0)
-        vote = self._all_as_counted(block.vote_shares(), tasks)
+        vote = self._all_as_counted(self._with_base(block.vote_shares(), tasks), tasks)
         known = places < start
         self.sums.move_block(block, workers, weight, vote, before, known)  # the first M-step
         self._add_to_classes(vote - before)
-        posterior = self._block_posterior(block, workers)  # the E-step
+        posterior = self._block_posterior(places, block, workers, tasks)  # the E-step
         after = self._all_as_counted(posterior, tasks)
         self.sums.move_block(block, workers, weight, after, vote)  # the last M-step
         self._add_to_classes(after - vote)
@@ -241,8 +298,17 @@ class State:
 
     def posteriors(self, tasks: Codes) -> Floats:
         """`posterior` of some tasks."""
-        _, block, workers = self._block(tasks)
-        return self._block_posterior(block, workers)
+        return self._block_posterior(*self._block(tasks), tasks)
+
+    def all_posteriors(self) -> Floats:
+        """`posterior` of all tasks; of those of a start whose votes are not known, what is counted
+        of them."""
+        tasks = np.arange(self.belief.height, dtype=np.int32)
+        posterior = self._with_known(self.belief.rows.copy(), tasks)
+        voted = self.ballots.voted
+        if voted.any():
+            posterior[voted] = self.posteriors(tasks[voted])
+        return posterior
 
     def belief_in(self, task: int) -> list[float]:
         """What is counted of a task."""
@@ -273,6 +339,20 @@ class State:
         params = learned(self.sums, slice(None), kernels.log_or(prior), prior)
         return params._replace(state=params.state._replace(hard=self.hard))
 
+    def settle(self, posterior: Floats, hard: bool | None) -> None:
+        """Go on from what a fit of all votes has found; if it is of another model (`hard` is None),
+        later votes start from it."""
+        self.believe_all(posterior, self.hard if hard is None else hard)
+        if hard is None:
+            base = posterior.copy()
+            base[list(self.gold)] = 0.0  # should it not be known any more, the votes say it all
+            self._take_base(base, self.ballots.n_votes)
+
+    def _take_base(self, base: Floats, n_settled: int) -> None:
+        self.base = Column(np.float64, self.n_classes)
+        self.base.extend(base)
+        self.n_settled = n_settled
+
     def believe_all(self, posterior: Floats, hard: bool) -> None:
         """Count everything anew under these beliefs."""
         self.hard = hard
@@ -301,6 +381,8 @@ class State:
         """All that cannot be made of the votes, as it is now: copy it to keep it."""
         classes, hard = np.array(self.classes), np.array(self.hard)
         counted = self.sums.as_arrays()
+        if self.base.height:
+            counted |= {"base": self.base.rows, "settled": np.array(self.n_settled)}
         return {"belief": self.belief.rows, "classes": classes, "hard": hard, **counted}
 
     def take_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -309,13 +391,13 @@ class State:
         self.belief.rows[:] = arrays["belief"]
         self.classes = arrays["classes"].tolist()
         self.sums.restore(arrays)
+        if "base" in arrays:
+            self._take_base(arrays["base"], int(arrays["settled"]))
 
     def widen(self, n_classes: int) -> None:
         """Room for new classes, of which nothing has been counted."""
-        wider = np.zeros((self.belief.height, n_classes))
-        wider[:, : self.n_classes] = self.belief.rows
-        self.belief = Column(np.float64, n_classes)
-        self.belief.extend(wider)
+        self.belief = _wider(self.belief, n_classes)
+        self.base = _wider(self.base, n_classes)
         self.classes += [0.0] * (n_classes - self.n_classes)
         self.sums.widen(n_classes)
         self.n_classes = n_classes
@@ -333,15 +415,55 @@ class State:
         )
         return places, block, workers
 
-    def _block_posterior(self, block: Labels, workers: Codes) -> Floats:
+    def _block_posterior(
+        self, places: Places, block: Labels, workers: Codes, tasks: Codes
+    ) -> Floats:
         prior = np.array(self._prior())
         params = learned(self.sums, workers, kernels.log_or(prior), prior)
-        return kernels.normalise(self.model.log_joint(block, params))[0]
+        base = self._bases(tasks)
+        settled = base.any(axis=1)
+        if not settled.any():
+            joint = self.model.log_joint(block, params)
+            return self._with_known(kernels.normalise(joint)[0], tasks)
+        counted = np.repeat(~settled, np.diff(block.indptr)) | (places >= self.n_settled)
+        block = _only(block, counted)
+        joint = self.model.log_joint(block, params)
+        joint[settled] += np.log(np.maximum(base[settled], FLOOR)) - kernels.log_or(prior)
+        posterior = kernels.normalise(joint)[0]
+        unchanged = settled & (np.diff(block.indptr) == 0)
+        posterior[unchanged] = base[unchanged]
+        return self._with_known(posterior, tasks)
+
+    def _bases(self, tasks: Codes) -> Floats:
+        """The settled posteriors of some tasks, zero where there is none."""
+        bases = np.zeros((len(tasks), self.n_classes))
+        there = tasks < self.base.height
+        bases[there] = self.base.rows[tasks[there]]
+        return bases
+
+    def _with_base(self, shares: Floats, tasks: Codes) -> Floats:
+        """What is first believed of some tasks: the settled posterior, or the vote."""
+        if not self.base.height:
+            return shares
+        base = self._bases(tasks)
+        return np.where(base.any(axis=1, keepdims=True), base, shares)
+
+    def _with_known(self, belief: Floats, tasks: Codes) -> Floats:
+        """The beliefs in some tasks, with what is known in place of what is believed."""
+        if not self.gold:
+            return belief
+        label = self.known()[tasks]
+        known = np.flatnonzero(label >= 0)
+        belief = belief.copy()
+        belief[known] = 0.0
+        belief[known, label[known]] = 1.0
+        return belief
 
     def _all_as_counted(self, belief: Floats, tasks: Codes) -> Floats:
         if self.hard:
             keys = self._keys_among(tasks)
             belief = kernels.harden(belief, self.model.ties, self.model.seed, keys)
+        belief = self._with_known(belief, tasks)
         rounded: Floats = np.rint(belief * GRAIN) / GRAIN
         return rounded
 
@@ -365,6 +487,33 @@ def _numbered(codes: Codes, n: int) -> tuple[Codes, Codes]:
     number = occurs.cumsum(dtype=np.int32)
     number -= 1
     return np.flatnonzero(occurs).astype(np.int32), number[codes]
+
+
+def _wider(column: Column, width: int) -> Column:
+    cells = np.zeros((column.height, width))
+    cells[:, : column.width] = column.rows
+    wider = Column(np.float64, width)
+    wider.extend(cells)
+    return wider
+
+
+def _only(block: Labels, chosen: NDArray[np.bool_]) -> Labels:
+    """The block with some of its labels; every task stays."""
+    kept = np.concatenate([[0], np.cumsum(chosen)])
+    return Labels(
+        kept[block.indptr].astype(block.indptr.dtype),
+        block.worker[chosen],
+        block.label[chosen],
+        block.n_workers,
+        block.n_classes,
+    )
+
+
+def _normalised(log_joint: Sequence[float]) -> list[float]:
+    highest = max(log_joint)
+    joint = [exp(value - highest) for value in log_joint]
+    total = sum(joint)
+    return [value / total for value in joint]
 
 
 def _tied(belief: Sequence[float]) -> list[int]:

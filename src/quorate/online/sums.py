@@ -26,13 +26,14 @@ from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 from quorate.models import DawidSkene, OneCoin
 from quorate.models.em import EMState, Evidence
-from quorate.models.one_coin import best_accuracy
+from quorate.models.one_coin import best_accuracy, one_coin_confusion
 from quorate.online.ballots import Column
 
 # A worker, a label, and how much the vote counts.
 Said = tuple[int, int, float]
 # What a sum of votes is at least, when rounding has taken more away than was in it.
 LEAST = 2.0**-53
+LITTLE = 1e-3  # of a vote, where there is none
 
 
 class Sums(ABC):
@@ -146,6 +147,10 @@ class Sums(ABC):
     def tally(self, workers: Codes) -> Floats:
         """The expected right and wrong labels of some workers."""
 
+    @abstractmethod
+    def average(self) -> Floats:
+        """The confusion matrix ``[truth, label]`` of all workers' votes together."""
+
     def take_over(self, counts: Floats) -> None:
         """The counts of a fit, which stay."""
         self.counts.rows[:] = counts.reshape(self.counts.rows.shape)
@@ -235,6 +240,12 @@ class ConfusionSums(Sums):
         wrong = np.maximum(counts.sum(axis=(1, 2)) - right, 0.0)  # rounding may take too much
         return np.stack([right, wrong], axis=1)
 
+    def average(self) -> Floats:
+        k = self.n_classes
+        counts = self.counts.rows.sum(axis=0).reshape(k, k).T + LITTLE
+        matrix: Floats = counts / counts.sum(axis=1, keepdims=True)
+        return matrix
+
     def take_over(self, counts: Floats) -> None:
         super().take_over(counts)
         self._sum_up(slice(None))
@@ -310,6 +321,11 @@ class AccuracySums(Sums):
 
     def tally(self, workers: Codes) -> Floats:
         return self.of(workers)
+
+    def average(self) -> Floats:
+        right, wrong = self.counts.rows.sum(axis=0) + LITTLE
+        accuracy = right / (right + wrong)
+        return one_coin_confusion(np.array([accuracy]), self.n_classes)[0]
 
     def widen(self, n_classes: int) -> None:
         self.n_classes = n_classes

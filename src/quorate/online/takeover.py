@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.online.database import Content
+from quorate.online.database import Content, Event
 from quorate.online.ledger import ROLES
 
 HEAD = struct.Struct("<II")
@@ -92,7 +92,7 @@ class _Taken:
         self.batch: list[int] = []
         self.places: dict[tuple[int, int], list[int]] = {}
         self.removed: list[int] = []
-        self.settlings: list[int] = []
+        self.settlings: list[Event] = []
 
     @property
     def n_votes(self) -> int:
@@ -100,7 +100,7 @@ class _Taken:
 
     def take(self, kind: str, *rest: Any) -> None:
         if kind == "settle":
-            self.settlings.append(len(self.votes))
+            self.settlings.append(Event(len(self.votes)))
         elif kind == "remove":
             task, worker = map(self._id, ROLES, rest)
             if places := self.places.get((task, worker)):
