@@ -13,10 +13,10 @@ NOTE = "The labels look ordered"
 
 
 def grades(n_classes: int, seed: int = 0) -> tuple[Any, Any, Any]:
-    """Grades of 400 tasks by eight of a hundred workers each, who are off by more or less."""
+    """Grades of 300 tasks by eight of eighty workers each, who are off by more or less."""
     random = np.random.default_rng(seed)
-    truth, spread = random.integers(n_classes, size=400), random.uniform(1, 3, size=100)
-    worker = np.array([random.choice(100, 8, replace=False) for _ in range(400)])
+    truth, spread = random.integers(n_classes, size=300), random.uniform(1, 3, size=80)
+    worker = np.array([random.choice(80, 8, replace=False) for _ in range(300)])
     grade = np.rint(truth[:, None] + random.normal(0, spread[worker]))
     return truth, worker, np.clip(grade, 0, n_classes - 1).astype(int)
 
@@ -33,7 +33,7 @@ def notes_of(votes: Any, **options: Any) -> list[str]:
 
 
 def test_a_scale_is_noted_and_its_order_gives_better_labels() -> None:
-    truth, worker, grade = grades(15)
+    truth, worker, grade = grades(10)
     votes = votes_of(worker, grade)
     (note,) = notes_of(votes)
     assert "--ordered" in note and "nats a vote" in note
@@ -45,8 +45,8 @@ def test_a_scale_is_noted_and_its_order_gives_better_labels() -> None:
 
 
 def test_numbers_that_are_names_are_not_taken_for_a_scale() -> None:
-    _, worker, grade = grades(15)
-    mixed = np.random.default_rng(1).permutation(15)
+    _, worker, grade = grades(10)
+    mixed = np.random.default_rng(1).permutation(10)
     assert notes_of(votes_of(worker, mixed[grade])) == []
 
 
@@ -54,7 +54,7 @@ def test_numbers_that_are_names_are_not_taken_for_a_scale() -> None:
     "options", [{"ordered": True}, {"method": "dawid-skene"}, {"method": "majority"}]
 )
 def test_nobody_waits_for_it_unasked(options: dict[str, Any]) -> None:
-    _, worker, grade = grades(15)
+    _, worker, grade = grades(10)
     assert notes_of(votes_of(worker, grade), **options) == []
 
 

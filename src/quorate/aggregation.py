@@ -38,13 +38,14 @@ from quorate.votes import (
     with_gold,
 )
 from quorate.votes import worker_kinds as kinds_of
-from quorate.votes.doubts import are_numbers, doubts
+from quorate.votes.doubts import MANY_NUMBERS, are_numbers, doubts
 from quorate.votes.several import known_answers, never_chosen, questions, read_answer_sets
 from quorate.votes.store import Progress, Storage
 
 MANY_VOTES = 2_000_000  # with which known answers are not compared unasked
-# With no more votes, and so many numbers as classes, it is tested whether these have an order.
-FEW_VOTES, SCALE_SIZE = 200_000, (3, 20)
+# With no more votes, and so many numbers as classes, it is tested whether these have an order. More
+# numbers are doubted without a test.
+FEW_VOTES, SCALE_SIZE = 200_000, (3, MANY_NUMBERS - 1)
 
 Method = str | AnyModel | Callable[[Labels], Floats]
 
