@@ -68,10 +68,14 @@ def states_after(script: Script, place: Path, last: int) -> list[Known]:
 
 
 def as_known(state: Any) -> Known:
-    return {
-        k: {n: tuple(v) for n, v in x.items()} if isinstance(x, dict) else x
-        for k, x in state.items()
-    }
+    """What went through JSON, with its tuples."""
+
+    def tuples(x: Any) -> Any:
+        if isinstance(x, dict):
+            return {name: tuples(value) for name, value in x.items()}
+        return tuple(x) if isinstance(x, list) else x
+
+    return {name: tuples(value) for name, value in state.items()}
 
 
 def _any_file(place: Path, chance: random.Random) -> Path:

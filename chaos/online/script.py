@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from chaos.attack import FailureError
 from quorate import DataError, Online
 
-METHODS = ("dawid-skene", "fast-dawid-skene", "hybrid", "one-coin")
+METHODS = ("dawid-skene", "fast-dawid-skene", "hybrid", "one-coin", "auto")
 CLOSE = 1e-9
 WORKERS = tuple(f"w{i}" for i in range(8))
 
@@ -68,10 +68,10 @@ class Script(NamedTuple):
 def make_script(seed: int, length: int = 60, removing: bool = True) -> Script:
     """Mostly single votes; some lists, tables, votes taken back, and settlings."""
     chance = random.Random(seed)
-    settings: dict[str, Any] = {"method": METHODS[seed % 4]}
-    if seed // 4 % 2:
+    settings: dict[str, Any] = {"method": METHODS[seed % len(METHODS)]}
+    if seed // len(METHODS) % 2:
         settings["half_life"] = chance.choice([3.0, 20.0, 200.0])
-    if chance.random() < 0.3:
+    if chance.random() < 0.3 and settings["method"] != "auto":
         settings["smoothing"] = 0.5
     if chance.random() < 0.3:
         settings["classes"] = ["a", "b", "c"]

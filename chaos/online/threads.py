@@ -19,7 +19,8 @@ def trial(seed: int, place: Path) -> Outcomes:
     chance = random.Random(seed)
     checkpoint_often(chance.choice([40, 10_000]))
     script = make_script(seed, length=400, removing=False)
-    steps = [step for step in script.steps if step.kind != "settle"]
+    # Another thread may have made an answer unknown that this one would.
+    steps = [step for step in script.steps if step.kind not in ("settle", "forget")]
     sys.setswitchinterval(chance.choice([1e-6, 1e-5, 1e-4, 5e-3]))
     n = chance.randint(2, 4)
     with script.open(place / "kept") as online:
@@ -28,7 +29,7 @@ def trial(seed: int, place: Path) -> Outcomes:
     if errors:
         yield f"{len(errors)} of {len(steps)} steps in {n} threads: {errors[0]!r}"
         return
-    expected = sum(len(step.votes) for step in steps)
+    expected = sum(len(step.votes) for step in steps if step.kind != "gold")
     if found["votes"] != expected:
         yield f"{found['votes']} votes instead of {expected}"
         return
@@ -43,7 +44,7 @@ def _together(online: Online, parts: list[list[Step]]) -> list[Exception]:
         for number, step in enumerate(steps):
             try:
                 step.do(online)
-                if number % 7 == 0:
+                if number % 7 == 0 and step.kind != "gold":
                     online.label(step.votes[0][0])
                     online.worker(step.votes[0][1])
             except Exception as error:

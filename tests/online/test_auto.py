@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +55,15 @@ def test_settled_it_is_aggregate(n_gold: int, copies: bool) -> None:
     online.settle()
     batch = quorate.aggregate(votes, gold=gold)
     require_equal(online, batch)
-    assert ("group" in batch.workers.columns) == copies == ("group" in online.result().workers.columns)
+    assert (
+        ("group" in batch.workers.columns) == copies == ("group" in online.result().workers.columns)
+    )
 
 
 def test_ties_fall_as_they_do_for_aggregate() -> None:
-    votes = [(f"t{i}", worker, label) for i in range(40) for worker, label in (("v", "b"), ("w", "a"))]
+    votes = [
+        (f"t{i}", worker, label) for i in range(40) for worker, label in (("v", "b"), ("w", "a"))
+    ]
     online = Online("auto")
     online.add(votes)
     online.settle()
@@ -125,7 +133,7 @@ def test_an_answer_that_is_not_known_any_more_is_what_the_votes_say() -> None:
     assert online.label(task).label in said[task]
 
 
-@pytest.mark.parametrize("together", [1, 7])
+@pytest.mark.parametrize("together", [3])
 def test_opened_again_it_is_the_same(
     together: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +183,25 @@ def test_it_goes_on_from_a_fit(tmp_path: Path) -> None:
         require_equal(online, quorate.aggregate(votes, gold=known))
     with pytest.raises(UsageError, match="only with its votes"):
         Online(start=result)
+
+
+def test_it_is_the_default_but_not_of_what_was_made_before(tmp_path: Path) -> None:
+    """What was made without a method is what the default was then."""
+    assert Online().method == "auto"
+    for place, method in (("new", "auto"), ("old", "fast-dawid-skene")):
+        with Online.open(tmp_path / place) as online:
+            online.add(("t", "w", "a"))
+        if place == "old":
+            without_method(tmp_path / place / "votes.db")
+        with Online.open(tmp_path / place) as online:
+            assert online.method == method and online.n_votes == 1
+
+
+def without_method(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as tables, tables:
+        tables.execute("DELETE FROM checkpoints")
+        kept = (json.dumps({}), zlib.crc32(b"settings" + b"{}"))
+        tables.execute("UPDATE settings SET value = ?, checksum = ? WHERE name = 'settings'", kept)
 
 
 def test_it_says_what_counts_between_settlings() -> None:

@@ -107,7 +107,7 @@ def test_workers_are_judged_by_them() -> None:
     for i in range(20):
         online.add([(i, "ann", "a"), (i, "bob", "a"), (i, "eve", "b")])
     assert online.worker("eve").accuracy < 0.3 < online.worker("ann").accuracy
-    online.add_gold({i: "b" for i in range(20)})
+    online.add_gold(dict.fromkeys(range(20), "b"))
     assert online.worker("eve").accuracy == 1 and online.worker("ann").accuracy == 0
     online.add([(99, "ann", "a"), (99, "eve", "b")])
     assert online.label(99).label == "b"
@@ -163,9 +163,7 @@ def test_opened_again_it_is_the_same(
     votes, gold = crowd_votes(30)[0], crowd_gold(30)
     plain = Online("dawid-skene", half_life=half_life, smoothing=0.5)
     for i, vote in enumerate(votes):
-        with Online.open(
-            tmp_path, "dawid-skene", half_life=half_life, smoothing=0.5
-        ) as online:
+        with Online.open(tmp_path, "dawid-skene", half_life=half_life, smoothing=0.5) as online:
             for one in (online, plain):
                 if i % 7 == 0:
                     one.add_gold({f"t{i // 7}": gold[f"t{i // 7}"], f"later-{i}": f"class-{i % 3}"})

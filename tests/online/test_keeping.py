@@ -500,7 +500,9 @@ def test_an_old_vote_is_taken_back_from_a_checkpoint(
     counted: list[int] = []
     again = Online.count_again
     monkeypatch.setattr(
-        Online, "count_again", lambda self, ids, *of: (counted.append(len(ids)), again(self, ids, *of))
+        Online,
+        "count_again",
+        lambda self, ids, *of: (counted.append(len(ids)), again(self, ids, *of)),
     )
     for place in (None, tmp_path):
         online = Online() if place is None else Online.open(place)

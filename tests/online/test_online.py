@@ -358,7 +358,10 @@ def test_what_is_not_known(call: Any, sentence: str) -> None:
         ({"method": "majority"}, "majority does not go online"),
         ({"half_life": 0}, "half_life"),
         ({"votes": []}, "votes are those of a start"),
-        ({"worker_prior": np.ones((1, 2, 2))}, "worker_prior does not go online"),
+        (
+            {"method": "one-coin", "worker_prior": np.ones((1, 2, 2))},
+            "worker_prior does not go online",
+        ),
         ({"colour": 1}, "has no option 'colour'"),
     ],
 )
@@ -390,7 +393,7 @@ def test_a_model_is_a_method() -> None:
 
 def test_it_says_in_a_line_what_it_holds() -> None:
     votes, _ = crowd_votes()
-    online = Online()
+    online = Online("fast-dawid-skene")
     online.add(votes)
     tasks, workers = ({vote[at] for vote in votes} for at in (0, 1))
     counts = f"{len(votes):,} votes on {len(tasks):,} tasks by {len(workers):,} workers"

@@ -26,6 +26,8 @@ from quorate.result import load
 if TYPE_CHECKING:
     from quorate.online.online import Online
 
+DEFAULT = "auto"
+FORMER_DEFAULT = "fast-dawid-skene"  # of versions that did not keep what was not given
 TRUTH = "settings"
 ANSWERS = "answers as of"  # the last vote, removals, settlings and known answers
 START, START_VOTES = "start", "votes of start"
@@ -101,6 +103,8 @@ class Keeper:
                 from quorate.votes import read_table
 
                 files[START_VOTES] = _bytes_of(read_table(votes, ROLES).frame.write_parquet)
+        if START not in files:
+            given.setdefault("method", DEFAULT if old is None else FORMER_DEFAULT)
         files[TRUTH] = json.dumps(given, default=_refuse)
         begun = make(**_made_with(files)).ledger.names
         names = {role: begun[role].names for role in ROLES}
@@ -122,7 +126,7 @@ class Keeper:
         where = self.database.directory
         if "start" in given or "votes" in given:
             raise UsageError(f"{where} has begun already: leave start and votes out.")
-        kept = json.loads(self.database.settings()[TRUTH])
+        kept = _kept_settings(self.database.settings())
         for option, value in json.loads(json.dumps(given, default=_refuse)).items():
             if kept.get(option) != value:
                 was = kept.get(option)
@@ -235,9 +239,8 @@ class Keeper:
         ballots = ledger.state.ballots
         columns = (ballots.task.values, ballots.worker.values, ballots.label.values)
         for i, role in enumerate(ROLES):
-            ids, places = votes[:, 1 + i], slice(None)
-            if role == "label":
-                ids, places = _with_gold(ids, votes[:, 0], content.events[:n_events])
+            of_role = content.events[:n_events] if role == "label" else []
+            ids, places = _with_gold(votes[:, 1 + i], votes[:, 0], of_role)
             names[role], code = _in_order(ledger.names[role], ids)
             codes.append(np.concatenate([columns[i], code[places]]))
         if tuple(map(len, names.values())) != tuple(checkpoint.names):
@@ -259,12 +262,10 @@ class Keeper:
             return None
         return found
 
-    def _count(
-        self, online: Online, content: Content, events: Sequence[Known], done: int
-    ) -> bool:
+    def _count(self, online: Online, content: Content, events: Sequence[Known], done: int) -> bool:
         steps = content.steps
         place = int(steps[:done].sum())
-        ahead = iter(events[np.count_nonzero(steps[:done] == 0) :])
+        ahead = iter(events[int(np.count_nonzero(steps[:done] == 0)) :])
         names = [online.ledger.names[role].kept for role in ROLES]
         for size in steps[done:].tolist():
             rows = content.votes[place : place + size]
@@ -372,8 +373,15 @@ def _by_name(event: Event, names: Mapping[str, Names]) -> Known:
         raise DataError("votes.db is damaged: it lacks names of known answers.") from None
 
 
-def _made_with(kept: Mapping[str, str | bytes]) -> dict[str, Any]:
+def _kept_settings(kept: Mapping[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = json.loads(kept[TRUTH])
+    if START not in kept:
+        settings.setdefault("method", FORMER_DEFAULT)
+    return settings
+
+
+def _made_with(kept: Mapping[str, str | bytes]) -> dict[str, Any]:
+    settings = _kept_settings(kept)
     if START in kept:
         settings["start"] = load(io.BytesIO(kept[START]))  # type: ignore[arg-type]
         if START_VOTES in kept:

@@ -96,7 +96,8 @@ class Names:
     def ids_for(self, names: Iterable[Any]) -> tuple[list[int], list[tuple[int, Any]]]:
         """The numbers under which names are kept, or are to be kept though they have no votes; and
         those among them that are new."""
-        ids, new = [], {}
+        ids: list[int] = []
+        new: dict[Any, int] = {}
         for name in names:
             code = self._codes.get(name)
             known = self._absent.get(name) if code is None else self.ids.cells[code]

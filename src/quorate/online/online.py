@@ -23,7 +23,7 @@ from quorate.labels import Codebook, Labels
 from quorate.model import AnyModel, dense
 from quorate.models import METHODS, Auto, DawidSkene, OneCoin, Taught, make, method_name, named
 from quorate.online.checkpoints import next_due, thinned
-from quorate.online.keeping import Keeper
+from quorate.online.keeping import DEFAULT, Keeper
 from quorate.online.ledger import ROLES, Checkpoint, Known, Ledger, Redo, Settled
 from quorate.online.names import Names, plain
 from quorate.online.next_tasks import Outlook, most_valuable
@@ -60,25 +60,26 @@ class Online:
 
     `method` is auto, dawid-skene, fast-dawid-skene, hybrid or one-coin, by name with its `options`
     or as a model. With auto, `settle` fits what `aggregate` does, and votes that come between are
-    counted by one-coin, from what was settled. With `classes` no others are taken; without, a label that was not there before is a new
-    class. `start`, a fitted `Result` of such a method, is what to go on from; with the `votes` it
-    was fitted to, its tasks can get further votes. With a `half_life` a worker's votes count half
-    after that many more votes of that worker: skill may drift. `gold` holds known answers, a table
-    of task and label or a mapping: see `add_gold`.
+    counted by one-coin, from what was settled. With `classes` no others are taken; without, a label
+    that was not there before is a new class. `start`, a fitted `Result` of such a method, is what
+    to go on from; with the `votes` it was fitted to, its tasks can get further votes. With a
+    `half_life` a worker's votes count half after that many more votes of that worker: skill may
+    drift. `gold` holds known answers, a table of task and label or a mapping: see `add_gold`.
 
     Examples:
-        >>> online = Online("fast-dawid-skene")
-        >>> online.add(("photo-1", "ann", "cat"))
-        Answer(task='photo-1', label='cat', confidence=1.0)
-        >>> online.add([("photo-2", "ann", "dog"), ("photo-2", "bob", "dog")])
-        [Answer(task='photo-2', label='dog', confidence=1.0)]
-        >>> online.label("photo-1").label, online.worker("ann").labels
-        ('cat', 2)
+        >>> online = Online(gold={"photo-3": "cat"})
+        >>> online.add(("photo-1", "ann", "cat")).label
+        'cat'
+        >>> answers = online.add([("photo-2", "ann", "dog"), ("photo-3", "ann", "cat")])
+        >>> online.label("photo-3")
+        Answer(task='photo-3', label='cat', confidence=1.0)
+        >>> online.worker("ann").labels, online.next_tasks(1)
+        (3, ['photo-1'])
     """
 
     def __init__(
         self,
-        method: str | AnyModel = "fast-dawid-skene",
+        method: str | AnyModel = DEFAULT,
         *,
         start: Result | None = None,
         votes: Any = None,
@@ -800,10 +801,9 @@ def _require_online(model: Any) -> DawidSkene | OneCoin | Auto:
 def _between_settlings(auto: Auto) -> OneCoin:
     """What counts votes one by one where auto is settled now and then: of the methods that can, on
     public data, the one whose answers are right most often."""
-    model: OneCoin = make(
-        "one-coin", smoothing=2.0, prior="uniform", ties=auto.ties, seed=auto.seed
-    )
-    return model
+    model: Any = make("one-coin", smoothing=2.0, prior="uniform", ties=auto.ties, seed=auto.seed)
+    one_coin: OneCoin = model
+    return one_coin
 
 
 def _settings_of(model: DawidSkene | OneCoin | Auto) -> dict[str, Any]:

@@ -64,7 +64,9 @@ class State:
         self.classes = [0.0] * n_classes
         self.harden = model.harden if isinstance(model, DawidSkene) else "never"
         self.hard = self.harden == "always"
-        self.base = Column(np.float64, n_classes)  # the settled posteriors; zero where there is none
+        self.base = Column(
+            np.float64, n_classes
+        )  # the settled posteriors; zero where there is none
         self.n_settled = 0  # votes that these know of
         self.gold: dict[int, int] = {}  # the class of a task whose answer is known
         self.keys: KeysOfCodes = partial(np.array, dtype=np.uint64)  # till a ledger gives names'
@@ -235,9 +237,7 @@ class State:
         base: list[float] = self.base.cells[task * k : (task + 1) * k].tolist()
         return base if any(base) else None
 
-    def _posterior_since(
-        self, task: int, votes: Sequence[Said], base: list[float]
-    ) -> list[float]:
+    def _posterior_since(self, task: int, votes: Sequence[Said], base: list[float]) -> list[float]:
         """The settled posterior, by the votes that came since."""
         since = sum(place >= self.n_settled for place in self.ballots.of(task))
         if not since:

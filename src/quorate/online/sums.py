@@ -325,7 +325,8 @@ class AccuracySums(Sums):
     def average(self) -> Floats:
         right, wrong = self.counts.rows.sum(axis=0) + LITTLE
         accuracy = right / (right + wrong)
-        return one_coin_confusion(np.array([accuracy]), self.n_classes)[0]
+        matrix: Floats = one_coin_confusion(np.array([accuracy]), self.n_classes)[0]
+        return matrix
 
     def widen(self, n_classes: int) -> None:
         self.n_classes = n_classes
