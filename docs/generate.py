@@ -273,7 +273,7 @@ def python_page() -> str:
 PARTS = (
     "quorate.votes.reading.ReadReport",
     "quorate.answers.Overview",
-    "quorate.trust.expected_error.ExpectedError",
+    "quorate.trust.recalibration.ExpectedError",
     "quorate.comparison.Score",
     "quorate.diagnosis.facts.Finding",
     "quorate.diagnosis.facts.Agreement",

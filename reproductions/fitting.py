@@ -12,23 +12,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quorate import datasets, kernels, metrics
+from quorate import datasets, metrics
 from quorate.aggregation import fit
-from quorate.answers import Overview
 from quorate.engines.threads import Threads
 from quorate.heldout import weigh_features
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
-from quorate.model import Calibration
 from quorate.models import METHODS, DawidSkene, EigenRatio, NaiveBayes, Ordered, make
 from quorate.online.state import State
 from quorate.result import Result
-from quorate.trust import ExpectedError
 from quorate.votes import find, read_features, read_votes
 from quorate.votes.several import questions
 
 # Naive Bayes is Dawid-Skene where there are no features.
 WITHOUT_FEATURES = tuple(name for name in METHODS if name != "naive-bayes")
+TABLES = ("labels", "gold")  # the files of a data set without an entry in the catalogue
 DEFAULT_SMOOTHING, DEFAULT_SEED = NaiveBayes.smoothing, NaiveBayes.seed
 
 
@@ -61,34 +59,25 @@ def share_wrong(posterior: Floats, truth: Codes) -> float:
     return metrics.error(posterior, truth)
 
 
-def tempered(posterior: Floats, temperature: float) -> Floats:
-    """A posterior made less confident by a temperature above one, more by one below."""
-    return kernels.temper(posterior, temperature)
-
-
 def calibration_error(posterior: Floats, truth: Codes) -> float:
     """The expected calibration error."""
     return metrics.calibration_error(posterior, truth)
 
 
-def expected_error(n_tasks: int, confidence: float, off_by: float) -> list[float]:
-    """The expected error rate and its interval, given the sum of confidences and by how far the
-    log-odds may be off."""
-    overview = Overview(n_tasks, np.empty(0), confidence, 0)
-    return list(ExpectedError.of(overview, Calibration(0.0, off_by)))
-
-
-def mixture_weights(auto: Result) -> dict[str, float]:
-    """The weight that auto gives to each of the models it mixes."""
-    weights: dict[str, float] = auto.model.weights_of(auto.params)  # type: ignore[attr-defined]
-    return weights
-
-
 def votes_and_gold(name: str, directory: Path) -> tuple[Labels, Codebook, Codes]:
     """A data set: labels, names, and each task's truth, which is -1 where it is not known and the
     number of classes where it is a class that nobody named."""
-    read = read_votes(datasets.votes(name, directory))
-    gold = datasets.gold(name, directory)
+    return _with_truth(datasets.votes(name, directory), datasets.gold(name, directory))
+
+
+def votes_and_gold_in(folder: Path) -> tuple[Labels, Codebook, Codes]:
+    """The same of the files labels.csv and gold.csv of a folder."""
+    votes, gold = (pl.read_csv(folder / f"{name}.csv", infer_schema=False) for name in TABLES)
+    return _with_truth(votes, gold)
+
+
+def _with_truth(votes: pl.DataFrame, gold: pl.DataFrame) -> tuple[Labels, Codebook, Codes]:
+    read = read_votes(votes)
     task = find(gold["task"], read.codebook.tasks)
     label = find(gold["label"], read.codebook.classes).fill_null(read.labels.n_classes)
     truth = np.full(read.labels.n_tasks, -1, dtype=np.int32)

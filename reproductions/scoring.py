@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
-from reproductions.fitting import share_wrong, votes_and_gold
+from reproductions.fitting import share_wrong, votes_and_gold, votes_and_gold_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,12 @@ class Known:
 def known(name: str, directory: Path) -> Known:
     """A data set as it is."""
     return Known(*votes_and_gold(name, directory))
+
+
+@lru_cache(maxsize=4)
+def known_in(folder: Path) -> Known:
+    """A data set that the catalogue does not have."""
+    return Known(*votes_and_gold_in(folder))
 
 
 def percent_wrong(posterior: Floats, truth: Codes) -> float:

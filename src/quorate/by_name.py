@@ -13,6 +13,7 @@ import polars as pl
 from quorate.errors import DataError, UsageError
 from quorate.kernels import Floats
 from quorate.labels import Codebook
+from quorate.models.em import PRIORS, no_prior
 from quorate.models.moments import Spectral
 from quorate.result import Result, load
 from quorate.votes import complete_rows, find, listed, match, read_table, shown
@@ -46,7 +47,7 @@ def _is_start(option: str, given: Any) -> bool:
 
 def _shares(prior: Any, book: Codebook) -> Any:
     if isinstance(prior, str):
-        if prior in ("estimated", "uniform"):
+        if prior in PRIORS:
             return prior
         prior = _parse_shares(prior)
     try:
@@ -83,9 +84,7 @@ def _parse_shares(text: str) -> list[float] | dict[str, float]:
             raise ValueError
         return shares
     except ValueError:
-        raise UsageError(
-            f"prior is estimated, uniform, or shares such as yes=0.7,no=0.3; not {text!r}."
-        ) from None
+        raise no_prior(text) from None
 
 
 def _matrices(option: str, value: str, given: Any, book: Codebook, notes: list[str]) -> Any:

@@ -1,5 +1,8 @@
 """Several methods on the same votes: against known answers, held-out votes, and each other.
 
+What is scored is what `aggregate` returns of these votes by the same method, discount and order:
+its answers, ties as they fall, and their confidences.
+
 Without known answers the honest score is prediction: some votes are held out, the method is fitted
 to the others, and asked how likely each held-out vote was. Every method is asked through its
 posterior, by one and the same predictor: the workers' confusion matrices are counted under the
@@ -29,26 +32,24 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from quorate import metrics
-from quorate.aggregation import Method
-from quorate.arguments import refuse_unknown
-from quorate.by_name import in_codes
-from quorate.engines.engine import Engine
+from quorate.aggregation import Method, Plan, discount_of, fitted, order_of
+from quorate.arguments import refuse_unknown, some_of
 from quorate.engines.threads import Threads, cores
 from quorate.errors import DataError, QuorateError, UsageError, require_number
-from quorate.fitting import Fit, Request, fit_labels, run
-from quorate.kernels import Codes, Floats, Rows
-from quorate.labels import Codebook, Labels
+from quorate.fitting import Request
+from quorate.heldout import HeldOut, hold_out, vote_log_likelihoods
+from quorate.kernels import Codes, Floats
 from quorate.model import AnyModel
 from quorate.models import METHODS, Majority, method_name, named
-from quorate.models.dirichlet import shrunk_to_crowd
+from quorate.result import Result
 from quorate.votes import (
     Kind,
     KnownAnswers,
-    MemoryBlocks,
     Reading,
     Votes,
     find,
     gold_for,
+    in_class_order,
     read_votes,
 )
 from quorate.votes.store import Progress
@@ -63,8 +64,8 @@ Reliability = list[dict[str, float]]
 class Score:
     """How one method did; what was not measured is None.
 
-    `error` is the share of wrong answers where they are known (ties shared), with its 95 %
-    bootstrap interval over tasks, and `p_value` that of the exact McNemar test against the majority
+    `error` is the share of wrong answers where they are known, with its 95 % bootstrap interval
+    over tasks, and `p_value` that of the exact McNemar test against the majority
     vote; `calibration` is how far confidences are from the share of right answers. `predictive` is
     the mean log-likelihood of the held-out votes, and `gain` how much more that is than the
     majority vote's, with its 95 % interval. Of a method that does not apply to these votes `reason`
@@ -176,6 +177,13 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+class Comparing(Reading, total=False):
+    """Everything else that `compare` can be told, beside what it names itself."""
+
+    ordered: bool | Sequence[Any] | None
+    discount: bool | None
+
+
 def compare(
     votes: Any,
     methods: Methods | None = None,
@@ -185,7 +193,7 @@ def compare(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **how: Unpack[Comparing],
 ) -> Comparison:
     """Run methods on the same votes and score them.
 
@@ -195,7 +203,8 @@ def compare(
     that is held out to be predicted, at most one of a task with at least two. `seed` is for which
     these are, and for the bootstrap. Methods run side by side on `threads` threads, and `progress`
     is told how many are done. `votes` and the options of reading them, such as `task_column`, are
-    as for `aggregate`.
+    as for `aggregate`, and so are `ordered` and `discount`: each method is scored by what
+    `aggregate` would return. A method that cannot do what is asked is listed with the reason.
 
     Examples:
         >>> from quorate import DawidSkene
@@ -204,14 +213,19 @@ def compare(
         >>> found.compared, found.agreement[0, 1]
         (['vote', 'smoothed'], np.float64(1.0))
     """
-    refuse_unknown("compare", reading, (*Reading.__annotations__, *OPTIONS))
+    refuse_unknown("compare", how, (*Comparing.__annotations__, *OPTIONS))
     require_number("seed", seed, at_least=0)
     if not 0 <= held_out < 1:
         raise UsageError(f"held_out is a share of the votes from 0 to below 1, not {held_out}.")
     candidates = _candidates(list(METHODS) if methods is None else methods)
+    reading: Reading = some_of(how, Reading)
+    ordered = order_of(how.get("ordered"))
     read = read_votes(votes, **reading)
+    if not isinstance(ordered, bool):
+        read = in_class_order(read, ordered)
     answers = None if gold is None else gold_for(votes, gold, reading)
-    judge, notes = _judge(read, answers, held_out, seed)
+    terms = Terms(ordered is not False, how.get("discount"), held_out, seed)
+    judge, notes = _judge(read, answers, terms)
     outcomes = _run(candidates, judge, threads, progress)
     given = [outcome.answers for outcome in outcomes if outcome.answers is not None]
     return Comparison(
@@ -221,7 +235,11 @@ def compare(
         gold_tasks=0 if judge.gold is None else len(judge.gold.task),
         held_out_votes=0 if judge.held_out is None else len(judge.held_out.task),
         kind=read.kind,
-        notes=(*read.notes, *notes, *(note for outcome in outcomes for note in outcome.notes)),
+        notes=tuple(
+            dict.fromkeys(
+                [*read.notes, *notes, *(note for outcome in outcomes for note in outcome.notes)]
+            )
+        ),
         reliability={
             outcome.score.method: outcome.reliability
             for outcome in outcomes
@@ -258,22 +276,18 @@ def _candidates(methods: Methods) -> list[Candidate]:
     return candidates
 
 
-class HeldOut(NamedTuple):
-    """The votes to predict: of which task, by whom, and what; and the labels that are left."""
-
-    task: NDArray[np.int64]
-    worker: Codes
-    label: Codes
-    left: Labels
-
-
 class Gold(NamedTuple):
-    """The tasks whose truth is known, the truth, and how far the majority vote finds it; one that
+    """The tasks whose truth is known, the truth, and whether the majority vote finds it; one that
     nobody voted for is beyond the classes, where no answer finds it."""
 
     task: NDArray[np.int64]
     truth: NDArray[np.int64]
     majority_right: Floats
+
+    def right(self, answers: Codes) -> Floats:
+        """1 for each answer that is right, 0 for one that is wrong."""
+        right: Floats = (answers[self.task] == self.truth).astype(np.float64)
+        return right
 
 
 class Outcome(NamedTuple):
@@ -285,14 +299,23 @@ class Outcome(NamedTuple):
     notes: Sequence[str] = ()
 
 
+class Terms(NamedTuple):
+    """Whether classes are ordered, whether correlated workers are discounted (None: as `aggregate`
+    does unasked), which share of the votes is held out, and the seed for which these are."""
+
+    ordered: bool
+    discount: bool | None
+    held_out: float
+    seed: int
+
+
 @dataclass(frozen=True, eq=False)
 class Judge:
     """What methods are measured by: tasks whose truth is known, held-out votes, and the majority
     vote on either. `stopped` is set when nobody waits for the scores any more."""
 
-    labels: Labels
-    codebook: Codebook
-    seed: int
+    votes: Votes
+    terms: Terms
     gold: Gold | None
     held_out: HeldOut | None
     majority_likelihood: Floats | None
@@ -302,18 +325,18 @@ class Judge:
         """The method's scores; when it does not apply, the reason."""
         engine = Threads(n_threads)
         try:
-            model, notes = in_codes(candidate.model, self.codebook)
-            found = self._fit(model, self.labels, engine)
+            plan = self._plan(candidate.model, engine)
+            found = fitted(self.votes, None, plan)
             score = Score(
                 candidate.name,
                 iterations=found.iterations,
                 converged=found.converged,
                 seconds=found.seconds,
             )
-            score, reliability = self._by_truth(score, found.posterior)
-            answers = found.answers
+            score, reliability = self._by_truth(score, found)
+            answers, notes = found.answers, found.notes
             del found
-            score = self._by_held_out_votes(score, model, engine)
+            score = self._by_held_out_votes(score, plan)
             return Outcome(score, answers, reliability, notes)
         except QuorateError as error:
             return Outcome(Score(candidate.name, reason=str(error)))
@@ -324,36 +347,39 @@ class Judge:
         finally:
             engine.close()
 
-    def _fit(self, model: AnyModel, labels: Labels, engine: Engine) -> Fit:
-        return run(model, MemoryBlocks(labels), Request(engine, self._go_on))
+    def _plan(self, model: AnyModel, engine: Threads) -> Plan:
+        """What `aggregate` would do with the method."""
+        discount = discount_of(model, self.terms.discount)
+        return Plan(model, Request(engine, self._go_on), self.terms.ordered, discount)
 
     def _go_on(self, what: str, done: float, total: float | None, how: str = "") -> None:
         if self.stopped.is_set():
             raise CancelledError
 
-    def _by_truth(self, score: Score, posterior: Floats) -> tuple[Score, Reliability | None]:
+    def _by_truth(self, score: Score, found: Result) -> tuple[Score, Reliability | None]:
         """The score with that by known answers, and how often the method is right by its
         confidence."""
         if self.gold is None:
             return score, None
-        posterior, truth = posterior[self.gold.task], self.gold.truth
-        right = metrics.right_shares(posterior, truth)
-        low, high = metrics.mean_interval(1 - right, self.seed)
+        right = self.gold.right(found.answers)
+        reliability = metrics.reliability_of(found.confidence[self.gold.task], right)
+        low, high = metrics.mean_interval(1 - right, self.terms.seed)
         score = replace(
             score,
             error=float(1 - right.mean()),
             error_low=low,
             error_high=high,
             p_value=mcnemar(right, self.gold.majority_right),
-            calibration=metrics.calibration_error(posterior, truth),
+            calibration=metrics.calibration_error_of(reliability),
         )
-        return score, metrics.reliability(posterior, truth)
+        return score, reliability
 
-    def _by_held_out_votes(self, score: Score, model: AnyModel, engine: Threads) -> Score:
-        if self.held_out is None or self.majority_likelihood is None:
+    def _by_held_out_votes(self, score: Score, plan: Plan) -> Score:
+        held_out = self.held_out
+        if held_out is None or self.majority_likelihood is None:
             return score
-        posterior = self._fit(model, self.held_out.left, engine).posterior
-        likelihood = log_likelihood(self.held_out, posterior, engine)
+        posterior = fitted(_left(self.votes, held_out), None, plan).posterior
+        likelihood = vote_log_likelihoods(held_out, posterior, plan.request.engine)
         gain = likelihood - self.majority_likelihood
         half = 1.959964 * float(gain.std()) / len(gain) ** 0.5
         mean = float(gain.mean())
@@ -366,32 +392,36 @@ class Judge:
         )
 
 
+def _left(votes: Votes, held_out: HeldOut) -> Votes:
+    """The votes without those that are held out."""
+    return votes.with_blocks(votes.blocks.change(lambda _: held_out.left))
+
+
 def _fault(name: str, error: Exception) -> str:
     """What went wrong in a function of the caller's, in one sentence."""
     said = " ".join(str(error).split()).rstrip(".")
     return f"{name} failed with {type(error).__name__}{f': {said}' if said else ''}."
 
 
-def _judge(
-    read: Votes, answers: KnownAnswers | None, share: float, seed: int
-) -> tuple[Judge, list[str]]:
+def _judge(read: Votes, answers: KnownAnswers | None, terms: Terms) -> tuple[Judge, list[str]]:
     """What the methods are measured by; and notes."""
-    labels, engine = read.labels, Threads(1)
+    engine = Threads(1)
+    plan = Plan(Majority(), Request(engine))
     notes: list[str] = []
     gold = likelihood = None
     if answers is not None:
-        gold, notes = _gold(read, answers, fit_labels(Majority(), labels, engine).posterior)
-    held_out = hold_out(labels, share, seed) if share else None
-    if held_out is None and share:
+        gold, notes = _gold(read, answers, fitted(read, None, plan).answers)
+    held_out = hold_out(read.labels, terms.held_out, terms.seed) if terms.held_out else None
+    if held_out is None and terms.held_out:
         notes = [*notes, "No vote could be held out: no task has two."]
     if held_out is not None:
-        majority = fit_labels(Majority(), held_out.left, engine)
-        likelihood = log_likelihood(held_out, majority.posterior, engine)
+        majority = fitted(_left(read, held_out), None, plan)
+        likelihood = vote_log_likelihoods(held_out, majority.posterior, engine)
     engine.close()
-    return Judge(labels, read.codebook, seed, gold, held_out, likelihood), notes
+    return Judge(read, terms, gold, held_out, likelihood), notes
 
 
-def _gold(read: Votes, answers: KnownAnswers, majority: Floats) -> tuple[Gold, list[str]]:
+def _gold(read: Votes, answers: KnownAnswers, majority: Codes) -> tuple[Gold, list[str]]:
     """The known answers in codes; and notes on those that are of no use."""
     task = find(answers.tasks, read.codebook.tasks)
     voted, notes = task.is_not_null(), []
@@ -404,7 +434,8 @@ def _gold(read: Votes, answers: KnownAnswers, majority: Floats) -> tuple[Gold, l
         notes.append(f"{label.null_count()} gold answers name a class that nobody voted for.")
     known = task.filter(voted).to_numpy().astype(np.int64)
     truth = label.fill_null(len(read.codebook.classes)).to_numpy().astype(np.int64)
-    return Gold(known, truth, metrics.right_shares(majority[known], truth)), notes
+    gold = Gold(known, truth, np.empty(0))
+    return gold._replace(majority_right=gold.right(majority)), notes
 
 
 def _run(
@@ -437,52 +468,9 @@ def _wait(futures: Mapping[Future[Outcome], str], progress: Progress | None) -> 
             progress("comparing methods", len(futures) - len(waiting), len(futures), left)
 
 
-def hold_out(labels: Labels, share: float, seed: int) -> HeldOut | None:
-    """A share of the votes, at most one of a task with at least two; None if there is no such task.
-
-    Examples:
-        >>> labels = Labels.from_codes([0, 0, 1, 2, 2], [0, 1, 0, 0, 1], [0, 0, 1, 1, 1])
-        >>> held_out = hold_out(labels, 0.4, seed=0)
-        >>> held_out.task, held_out.left.n_labels
-        (array([0, 2]), 3)
-    """
-    count = np.diff(labels.indptr)
-    several = np.flatnonzero(count > 1)
-    n_held_out = min(max(round(share * labels.n_labels), 1), len(several))
-    if not n_held_out:
-        return None
-    random = np.random.default_rng(seed)
-    task = np.sort(random.choice(several, n_held_out, replace=False))
-    at = labels.indptr[task] + (random.random(n_held_out) * count[task]).astype(np.int64)
-    left = np.ones(labels.n_labels, dtype=bool)
-    left[at] = False
-    return HeldOut(task, labels.worker[at], labels.label[at], labels.only(left))
-
-
-class Counts(NamedTuple):
-    """``table[worker * n_classes + label, truth]``."""
-
-    table: Floats | Rows
-
-
-def log_likelihood(held_out: HeldOut, posterior: Floats, engine: Engine) -> Floats:
-    """The logarithm of each held-out vote's probability under this posterior."""
-    left = held_out.left
-
-    def count(block: Labels, params: Any, state: Any) -> tuple[None, Counts]:
-        tasks = slice(block.first_task, block.first_task + block.n_tasks)
-        return None, Counts(block.pairs.scatter(posterior[tasks]))
-
-    counts = engine.over(MemoryBlocks(left)).sweep(count, None).table
-    table = shrunk_to_crowd(counts)
-    likely = table[held_out.worker * left.n_classes + held_out.label]
-    probability: Floats = (posterior[held_out.task] * likely).sum(axis=1)
-    return np.log(np.maximum(probability, 1e-300))
-
-
 def mcnemar(right: Floats, other: Floats) -> float:
-    """The p-value of the exact two-sided McNemar test: of the tasks on which one does better (has
-    the right answer, or the larger share of it where it ties), is it one as often as the other?
+    """The p-value of the exact two-sided McNemar test: of the tasks on which one does better, is it
+    one as often as the other?
 
     Examples:
         >>> mcnemar(np.array([1, 1, 1, 1, 1, 1.0]), np.array([1, 0, 0, 0, 0, 0.5]))

@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate import kernels
 from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
-from quorate.fitting import Fit, Request, run
-from quorate.kernels import Floats
+from quorate.fitting import Fit, Request, fit_labels, run
+from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import Labels
 from quorate.model import AnyModel
+from quorate.models import Ordered
+from quorate.models.dirichlet import shrunk_to_crowd
 from quorate.models.naive_bayes import AUTO, NaiveBayes
 from quorate.votes.blocks import Blocks, MemoryBlocks
 
 WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0)
 FOLDS = 5
 ENOUGH = 100_000  # held-out votes that tell weights apart, so that not every fold is needed
+ORDER_HELD_OUT = 0.2  # share of the votes that tell whether classes have an order
+SURE = 2.0  # standard errors by which they have to
 
 
 def weigh_features(
@@ -127,3 +133,74 @@ def posterior_of_block(fit: Fit, index: int, block: Labels) -> Floats:
     if fit.tasks.in_files:
         return fit.tasks.part(index).posterior
     return fit.posterior[block.first_task : block.first_task + block.n_tasks]
+
+
+class HeldOut(NamedTuple):
+    """The votes to predict: of which task, by whom, and what; and the labels that are left."""
+
+    task: NDArray[np.int64]
+    worker: Codes
+    label: Codes
+    left: Labels
+
+
+def hold_out(labels: Labels, share: float, seed: int) -> HeldOut | None:
+    """A share of the votes, at most one of a task with at least two; None if there is no such task.
+
+    Examples:
+        >>> labels = Labels.from_codes([0, 0, 1, 2, 2], [0, 1, 0, 0, 1], [0, 0, 1, 1, 1])
+        >>> held_out = hold_out(labels, 0.4, seed=0)
+        >>> held_out.task, held_out.left.n_labels
+        (array([0, 2]), 3)
+    """
+    count = np.diff(labels.indptr)
+    several = np.flatnonzero(count > 1)
+    n_held_out = min(max(round(share * labels.n_labels), 1), len(several))
+    if not n_held_out:
+        return None
+    random = np.random.default_rng(seed)
+    task = np.sort(random.choice(several, n_held_out, replace=False))
+    at = labels.indptr[task] + (random.random(n_held_out) * count[task]).astype(np.int64)
+    left = np.ones(labels.n_labels, dtype=bool)
+    left[at] = False
+    return HeldOut(task, labels.worker[at], labels.label[at], labels.only(left))
+
+
+class Counts(NamedTuple):
+    """``table[worker * n_classes + label, truth]``."""
+
+    table: Floats | Rows
+
+
+def vote_log_likelihoods(held_out: HeldOut, posterior: Floats, engine: Engine) -> Floats:
+    """The logarithm of each held-out vote's probability under this posterior."""
+    left = held_out.left
+
+    def count(block: Labels, params: Any, state: Any) -> tuple[None, Counts]:
+        tasks = slice(block.first_task, block.first_task + block.n_tasks)
+        return None, Counts(block.pairs.scatter(posterior[tasks]))
+
+    counts = engine.over(MemoryBlocks(left)).sweep(count, None).table
+    table = shrunk_to_crowd(counts)
+    likely = table[held_out.worker * left.n_classes + held_out.label]
+    probability: Floats = (posterior[held_out.task] * likely).sum(axis=1)
+    return np.log(np.maximum(probability, 1e-300))
+
+
+def gain_of_order(model: AnyModel, labels: Labels, engine: Engine) -> float | None:
+    """How much better votes are predicted, in nats a vote, if classes are in the order of their
+    codes; None unless that is sure.
+
+    A gain that is sure is worth taking, but not every scale has one: where classes are few, or
+    workers' votes many, confusion matrices learn by themselves which classes are near each other.
+    """
+    held_out = hold_out(labels, ORDER_HELD_OUT, model.seed)
+    if held_out is None:
+        return None
+    with_order, without = (
+        vote_log_likelihoods(held_out, fit_labels(each, held_out.left, engine).posterior, engine)
+        for each in (Ordered(model), model)
+    )
+    gain = with_order - without
+    is_sure = gain.mean() > SURE * gain.std() / len(gain) ** 0.5
+    return float(gain.mean()) if is_sure else None

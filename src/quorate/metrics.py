@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,11 @@ def reliability(
     """
     known = np.flatnonzero(truth >= 0)
     right = right_shares(posterior[known], truth[known])
-    confidence = kernels.row_max(posterior[known])
+    return reliability_of(kernels.row_max(posterior[known]), right, bins)
+
+
+def reliability_of(confidence: Floats, right: Floats, bins: int = 10) -> list[dict[str, float]]:
+    """The same of answers with these confidences, each right (1) or wrong (0)."""
     at = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     return [
         {
@@ -75,7 +79,11 @@ def calibration_error(posterior: Floats, truth: NDArray[np.integer], bins: int =
         >>> calibration_error(np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([0, 0]))
         0.4
     """
-    rows = reliability(posterior, truth, bins)
+    return calibration_error_of(reliability(posterior, truth, bins))
+
+
+def calibration_error_of(rows: Sequence[Mapping[str, float]]) -> float:
+    """Expected calibration error by a reliability diagram."""
     apart = sum(row["tasks"] * abs(row["confidence"] - row["right"]) for row in rows)
     return float(apart / max(sum(row["tasks"] for row in rows), 1))
 

@@ -178,6 +178,8 @@ def expected_error(error: Mapping[str, float]) -> str:
 
 def decided(found: Mapping[str, Any]) -> str:
     """Format the share of decided answers and their expected error."""
+    if found["min_confidence"] >= 1:
+        return f"{found['share']:.1%}: only answers that are known"
     error = expected_error(found["expected_error"])
     at = f"from a confidence of {found['min_confidence']:.4g} on"
     return f"{found['share']:.1%}, {at}; of these {error} are expected to be wrong"

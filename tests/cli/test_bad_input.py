@@ -494,12 +494,13 @@ def test_an_option_that_the_method_does_not_have() -> None:
         (
             "--set",
             "prior=yes",
-            "prior is estimated, uniform, or shares such as yes=0.7,no=0.3; not 'yes'.",
+            "prior is estimated, uniform, root, or shares such as yes=0.7,no=0.3; not 'yes'.",
         ),
         (
             "--set",
             "prior=yes=0.5,yes=0.5",
-            "prior is estimated, uniform, or shares such as yes=0.7,no=0.3; not 'yes=0.5,yes=0.5'.",
+            "prior is estimated, uniform, root, or shares such as yes=0.7,no=0.3; not"
+            " 'yes=0.5,yes=0.5'.",
         ),
         (
             "--set",

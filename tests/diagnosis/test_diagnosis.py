@@ -173,8 +173,8 @@ def test_the_bound_holds_for_skills_from_many_tasks() -> None:
     found = quorate.diagnose(frame(crowd.labels))
     assert found.graph.shared_least == found.graph.shared_median == 200_000
     assert found.graph.skill_error < np.sqrt(5)
-    skill = 2 * found.workers["agreement"].to_numpy() - 1
-    order = [int(name[1:]) for name in found.workers["worker"]]
+    skill = 2 * found.judgement.agreement - 1
+    order = [int(name[1:]) for name in found.codebook.workers]
     assert np.linalg.norm(skill - (2 * accuracy - 1)[order]) < found.graph.skill_error
 
 

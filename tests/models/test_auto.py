@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.naive import auto as slow
 
 import quorate
 from quorate import Labels, demo, fit, kernels, metrics, simulate
 from quorate.engines.threads import Threads
 from quorate.model import Calibration
-from quorate.models import MACE, Auto, DawidSkene, Majority
+from quorate.models import (
+    MACE,
+    Auto,
+    DawidSkene,
+    Hierarchical,
+    Majority,
+    OneCoinBayes,
+    TwoKinds,
+    ladder,
+)
 from quorate.models import auto as module
-from quorate.result import ExpectedError, Overview, Result
+from quorate.result import Overview, Result
+from quorate.trust import ExpectedError, Shift
 
 
 def crowd(n_tasks: int = 60, n_workers: int = 8, n_classes: int = 3, seed: int = 0) -> Labels:
@@ -36,51 +47,190 @@ def crowd(n_tasks: int = 60, n_workers: int = 8, n_classes: int = 3, seed: int =
     )
 
 
+def misled(n_tasks: int, n_classes: int, seed: int) -> tuple[Labels, Any]:
+    """A crowd that shares its errors, and the truth: to all workers a task looks like each class
+    with a probability of its own."""
+    random = np.random.default_rng(seed)
+    truth = random.integers(n_classes, size=n_tasks)
+    looks = np.array([random.dirichlet(0.5 + 2 * np.eye(n_classes)[z]) for z in truth])
+    task = np.repeat(np.arange(n_tasks), 5)
+    worker = np.concatenate([random.permutation(20)[:5] for _ in range(n_tasks)])
+    label = (looks.cumsum(axis=1)[task] < random.random(len(task))[:, None]).sum(axis=1)
+    return Labels.from_codes(task, worker, label, n_classes=n_classes), truth
+
+
 def auto(labels: Labels, **options: Any) -> Result:
     return fit(Auto(**options), labels, engine=Threads(1))
 
 
-def slowly_tempered(row: list[float], temperature: float) -> list[float]:
-    powers = [share ** (1 / temperature) for share in row]
-    return [power / sum(powers) for power in powers]
+def weights_of(result: Result) -> dict[str, float]:
+    weights: dict[str, float] = result.mixture["weights"]
+    return weights
 
 
-def test_the_belief_is_the_tempered_mixture_of_the_models_fitted_alone() -> None:
-    labels = crowd()
-    result = auto(labels, max_iter=19)  # below the patience of either model
-    alone = [
-        fit(model, labels, engine=Threads(1)).posterior.tolist()
-        for model in (Majority(), DawidSkene(max_iter=19), MACE(max_iter=19))
-    ]
-    weights = result.params.weights.tolist()
-    for task in range(labels.n_tasks):
-        vote, *models = (belief[task] for belief in alone)
-        parts = [vote]
-        for belief in models:
-            parts += [slowly_tempered(belief, worth) for worth in (1, 2, 4)]
-        mixed = [sum(w * p[c] for w, p in zip(weights, parts, strict=True)) for c in range(3)]
-        expected = slowly_tempered(mixed, 1.6)
-        np.testing.assert_allclose(result.posterior[task], expected, atol=1e-9)
+# Against slow loops.
+
+ROUNDS = 4
 
 
-def test_the_weights_make_held_out_votes_likeliest() -> None:
-    """EM, slowly: no other weights nearby give the sampled votes a higher penalised likelihood."""
+def votes_of(labels: Labels) -> list[list[tuple[int, int]]]:
+    votes = list(zip(labels.worker.tolist(), labels.label.tolist(), strict=True))
+    return [votes[i:j] for i, j in zip(labels.indptr[:-1], labels.indptr[1:], strict=True)]
+
+
+def alone(labels: Labels) -> list[slow.Member]:
+    """The members, each fitted by itself."""
+    how = {"max_iter": ROUNDS, "tol": 0.0}
+    members = []
+    for model in (
+        OneCoinBayes(**how),
+        Hierarchical(**how),
+        MACE(prior="root", **how),
+        TwoKinds(**how),
+    ):
+        result = fit(model, labels, engine=Threads(1))
+        states, _ = model.sweep(labels, result.params, result.posterior)
+        chances = model.chances(result.params)
+        by_worker = chances.reshape(labels.n_workers, labels.n_classes, -1)
+        members.append(slow.Member(states.tolist(), result.posterior.tolist(), by_worker.tolist()))
+    return members
+
+
+def folds_of(labels: Labels, n_folds: int) -> list[slow.Fold]:
+    part = labels.parts(5, seed=0)
+    folds = []
+    for fold in range(n_folds):
+        kept, held_out = labels.only(part != fold), labels.only(part == fold)
+        folds.append(slow.Fold(votes_of(kept), votes_of(held_out), alone(kept)))
+    return folds
+
+
+def inverted(n_tasks: int, seed: int = 0) -> Labels:
+    return simulate(demo._crowd()[1], n_tasks, demo.VOTES_PER_TASK, seed=seed).labels
+
+
+def easy_and_hard(n_tasks: int) -> Labels:
+    return simulate(30, n_tasks, 5, n_classes=2, kind="glad", seed=0).labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_folds", "known"),
+    [
+        (crowd(), 5, 0),
+        (misled(150, 2, seed=0)[0], 5, 0),
+        (misled(120, 3, seed=3)[0], 5, 30),
+        (inverted(300), 5, 0),
+        (inverted(300), 1, 60),
+        (easy_and_hard(600), 5, 0),
+    ],
+    ids=["few votes", "misled", "some known", "inverted", "one fifth", "kinds"],
+)
+def test_it_equals_the_slow_loops(
+    labels: Labels, n_folds: int, known: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ladder, "ENOUGH", n_folds * labels.n_labels)
+    gold = {task: task % labels.n_classes for task in range(known)}
+    if known:
+        codes = np.full(labels.n_tasks, -1, dtype=np.int32)
+        codes[:known] = list(gold.values())
+        labels = replace(labels, gold=codes)
+    result = auto(labels, max_iter=ROUNDS, tol=0.0)
+    folds = folds_of(labels, n_folds)
+    weights = slow.member_weights(folds)
+    delta = slow.dependence(folds, weights, labels.n_classes, labels.n_workers)
+    left = slow.without_little(weights)
+    np.testing.assert_allclose(result.params.weights, left, atol=1e-9)
+    assert result.mixture["dependence"] == pytest.approx(delta, abs=1e-9)
+    assert result.mixture["held_out_votes"] == sum(len(v) for f in folds for v in f.held_out)
+    posteriors = [member.posterior for member in alone(labels)]
+    expected = slow.posterior(posteriors, left, delta, votes_of(labels), gold)
+    np.testing.assert_allclose(result.posterior, expected, atol=1e-9)
+
+
+def test_how_far_a_rung_is_climbed() -> None:
+    """By the mean of what speaks for it less three standard errors, in which a task is a draw."""
     random = np.random.default_rng(0)
-    likelihood = random.random((300, 7)) * np.linspace(0.5, 1, 7)
-    rows = np.column_stack([likelihood, np.ones(300)])
-    crowded = np.column_stack([9 * random.random((20, 7)), np.full(20, 2.0)])  # met: left out
-    weights = module.weights_from(np.concatenate([rows, crowded, np.zeros((5, 8))]))
+    n = random.integers(0, 5, size=400)
+    partly = 0
+    for mean in (-0.01, 0.0, 0.02, 0.03, 0.05):
+        x = n * random.normal(mean, 0.1, size=400)
+        found = ladder.Evidence.of(x, n.astype(float)).climb()
+        assert found == pytest.approx(slow.climb(x.tolist(), n.tolist()))
+        partly += 0 < found < 1
+    assert partly
+    assert ladder.Evidence.of(np.full(9, 0.3), np.ones(9)).climb() == 1.0
+    assert ladder.Evidence.of(np.zeros(0), np.zeros(0)).climb() == 0.0
+    # The same votes in fewer tasks say less.
+    alike, apart = np.repeat([0.5, -0.3], 50), np.array([0.5, -0.3] * 50)
+    of_tasks = [
+        ladder.Evidence.of(x.reshape(-1, 10).sum(axis=1), np.full(10, 10.0)).climb()
+        for x in (alike, apart)
+    ]
+    assert of_tasks == [0.0, 1.0]
 
-    def objective(w: np.ndarray[Any, Any]) -> float:
-        mixture = sum(
-            math.log(sum(a * b for a, b in zip(row, w, strict=True))) for row in rows[:, :7]
-        )
-        return mixture + module.EVEN / 7 * sum(math.log(share) for share in w)
 
-    assert weights.sum() == pytest.approx(1)
-    best = objective(weights)
-    for other in random.dirichlet(np.ones(7), size=20):
-        assert objective(0.95 * weights + 0.05 * other) <= best + 1e-3
+# What it finds.
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_independent_votes_are_found_so_and_its_confidences_right(seed: int) -> None:
+    people = simulate(30, 1500, 5, n_classes=3, seed=seed)
+    result = auto(people.labels)
+    assert result.mixture["dependence"] == 0
+    assert result.mixture["temperature"] == 1
+    assert metrics.calibration_error(result.posterior, people.truth) < 0.03
+    assert max(weights_of(result), key=weights_of(result).__getitem__) == "one-coin-bayes"
+
+
+@pytest.mark.parametrize(("n_classes", "seed"), [(2, 0), (2, 1), (3, 0), (3, 1)])
+def test_shared_errors_are_found_and_confidences_softened(n_classes: int, seed: int) -> None:
+    labels, truth = misled(1500, n_classes, seed)
+    result = auto(labels)
+    assert result.mixture["dependence"] > 0.9
+    assert result.mixture["temperature"] == pytest.approx(1.3, abs=0.03)
+    of_members = [
+        metrics.calibration_error(fit(model, labels, engine=Threads(1)).posterior, truth)
+        for model in (OneCoinBayes(), Hierarchical(), MACE())
+    ]
+    assert metrics.calibration_error(result.posterior, truth) < 0.5 * min(of_members)
+
+
+def test_a_crowd_with_an_inverted_worker_leans_to_matrices_and_keeps_its_accuracies() -> None:
+    people = simulate(demo._crowd()[1], 1000, demo.VOTES_PER_TASK, seed=0)
+    result = auto(people.labels)
+    plain = fit(DawidSkene(), people.labels, engine=Threads(1))
+    weights = weights_of(result)
+    assert weights["hierarchical"] == weights["mace"] > 0.4
+    assert "confusion matrices predict them better" in result.mixture["why"]
+    assert metrics.error(result.posterior, people.truth) < 0.11
+    apart = result.workers_frame["accuracy"] - plain.workers_frame["accuracy"]
+    assert apart.abs().max() < 0.05
+
+
+def test_kinds_weigh_where_they_predict_better() -> None:
+    result = auto(easy_and_hard(1500))
+    assert weights_of(result)["two-kinds"] > 0.1
+    assert "two kinds of task" in result.mixture["why"]
+
+
+def test_a_model_of_little_weight_is_left_out_and_the_others_sum_to_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LITTLE", 0.2)
+    result = auto(easy_and_hard(1500))
+    assert weights_of(result)["two-kinds"] == 0 and result.params.members.two_kinds == ()
+    assert result.params.weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
+
+
+def test_a_given_temperature_is_taken() -> None:
+    labels = crowd()
+    plain, cooler = auto(labels, temperature=1.0), auto(labels, temperature=2.0)
+    assert cooler.mixture["temperature"] == 2
+    np.testing.assert_allclose(cooler.posterior, kernels.temper(plain.posterior, 2.0))
+
+
+# What it must hold.
 
 
 def test_which_votes_are_held_out_does_not_depend_on_blocks() -> None:
@@ -92,21 +242,24 @@ def test_which_votes_are_held_out_does_not_depend_on_blocks() -> None:
 
 
 def test_it_is_deterministic_and_the_seed_matters() -> None:
-    labels = crowd()
+    labels = inverted(1000, seed=1)
     one, again, other = auto(labels), auto(labels), auto(labels, seed=1)
     assert np.array_equal(one.posterior, again.posterior)
     assert not np.array_equal(one.params.weights, other.params.weights)
-    assert sum(one.model.weights_of(one.params).values()) == pytest.approx(1)  # type: ignore[attr-defined]
+    assert sum(weights_of(one).values()) == pytest.approx(1)
 
 
-def test_threads_do_not_matter() -> None:
-    labels = crowd(400)
-    few = [fit(Auto(), labels, engine=Threads(n)).posterior for n in (1, 2)]
-    assert np.array_equal(*few)
+def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorate.labels.LEAST_BLOCK", 200)
+    labels = misled(400, 2, seed=0)[0]
+    assert len(labels.cuts()) > 5
+    one, two = (fit(Auto(), labels, engine=Threads(n)) for n in (1, 2))
+    assert np.array_equal(one.posterior, two.posterior)
+    assert one.mixture == two.mixture
 
 
 def test_the_disk_does_not_matter(tmp_path: Path) -> None:
-    labels = crowd(300)
+    labels = misled(300, 3, seed=0)[0]
     task = np.repeat(np.arange(labels.n_tasks), labels.n_said)
     frame = pl.DataFrame({"task": task, "worker": labels.worker, "label": labels.label})
     path = tmp_path / "votes.parquet"
@@ -117,6 +270,7 @@ def test_the_disk_does_not_matter(tmp_path: Path) -> None:
         path, gold=gold, min_confidence=0.9, engine="disk", store=tmp_path / "store"
     )
     assert found.labels.collect().equals(expected.labels)
+    assert found.mixture == expected.mixture
     assert found.overview.undecided == expected.overview.undecided > 0
     assert found.expected_error == pytest.approx(expected.expected_error)
 
@@ -136,63 +290,118 @@ def test_degenerate_votes(task: list[int], worker: list[int], label: list[int]) 
     result = auto(labels)
     np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
     assert result.params.weights.sum() == pytest.approx(1)
+    assert 0 <= result.mixture["dependence"] <= 1
     assert result.expected_error is not None
     error, low, high = result.expected_error
     assert 0 <= low <= error <= high <= 1
 
 
-@pytest.mark.parametrize("part", [0, 1])
-def test_all_votes_held_out_or_none(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("n_folds", [1, 5])
+@pytest.mark.parametrize("part", [0, 4])
+def test_all_votes_held_out_or_none(
+    part: int, n_folds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         Labels, "parts", lambda self, n, seed: np.full(self.n_labels, part, dtype=np.int8)
     )
     labels = crowd()
+    monkeypatch.setattr(ladder, "ENOUGH", n_folds * labels.n_labels)
     result = auto(labels)
     np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
-    if part == 1:
-        np.testing.assert_allclose(result.params.weights, 1 / 7)
-        assert result.notes == (module.NOTHING_HELD_OUT,)
+    np.testing.assert_allclose(result.params.weights, [0.8, 0.1, 0.1, 0.0])
+    assert result.mixture["dependence"] == 1
+    none = part >= n_folds
+    assert result.mixture["held_out_votes"] == (0 if none else labels.n_labels)
+    assert result.notes == ((module.NOTHING_HELD_OUT,) if none else ())
 
 
-def test_known_answers_are_kept_and_set_the_temperature() -> None:
-    labels = crowd(300)
-    found = auto(labels).answers
-    gold = np.full(300, -1, dtype=np.int32)
-    gold[:150] = found[:150]
-    sure = auto(Labels(**{**vars_of(labels), "gold": gold}))
-    assert sure.posterior[np.arange(150), gold[:150]].tolist() == [1.0] * 150
-    wrong = gold.copy()
-    wrong[:75] = (found[:75] + 1) % 3
-    unsure = auto(Labels(**{**vars_of(labels), "gold": wrong}))
-    assert sure.params.temperature < module.SHARED < unsure.params.temperature
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_it_takes_as_many_steps_as_it_may(rounds: int) -> None:
+    result = auto(crowd(), max_iter=rounds, tol=0.0)
+    assert result.iterations == rounds
+    np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
 
 
-def vars_of(labels: Labels) -> dict[str, Any]:
-    names = ("indptr", "worker", "label", "n_workers", "n_classes")
-    return {name: getattr(labels, name) for name in names}
+def test_known_answers_are_kept() -> None:
+    labels, truth = misled(300, 3, seed=0)
+    gold = np.where(np.arange(300) < 150, truth, -1).astype(np.int32)
+    plain, told = auto(labels), auto(replace(labels, gold=gold))
+    assert told.posterior[np.arange(150), gold[:150]].tolist() == [1.0] * 150
+    assert (plain.answers[:150] != truth[:150]).any()
+    assert not np.array_equal(plain.posterior[150:], told.posterior[150:])
 
 
-def test_a_crowd_with_an_inverted_worker_leans_to_dawid_skene_and_keeps_its_accuracies() -> None:
-    _, confusion = demo._crowd()
-    people = simulate(confusion, 1000, demo.VOTES_PER_TASK, seed=0)
+def test_a_label_of_weight_two_counts_as_two_labels() -> None:
+    labels = inverted(300)
+    task = np.repeat(np.arange(labels.n_tasks), labels.n_said)
+    times = np.random.default_rng(0).integers(1, 3, size=labels.n_labels)
+    weighed = auto(replace(labels, weight=times.astype(float)))
+    twice = auto(
+        Labels.from_codes(*(np.repeat(x, times) for x in (task, labels.worker, labels.label)))
+    )
+    np.testing.assert_allclose(weighed.posterior, twice.posterior, atol=1e-9)
+    np.testing.assert_allclose(weighed.params.weights, twice.params.weights, atol=1e-9)
+    assert weighed.mixture["dependence"] == pytest.approx(twice.mixture["dependence"], abs=1e-9)
+    plain = auto(labels)
+    assert not np.allclose(weighed.posterior, plain.posterior, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n_tasks", "n_workers", "n_classes"),
+    [(300, 20, 150), (300, 400, 30)],
+    ids=["wide", "too many cells"],
+)
+def test_without_matrices_where_there_are_too_few_votes_for_them(
+    n_tasks: int, n_workers: int, n_classes: int
+) -> None:
+    people = simulate(n_workers, n_tasks, 5, n_classes=n_classes, seed=0)
     result = auto(people.labels)
-    plain = fit(DawidSkene(), people.labels, engine=Threads(1))
-    weights = result.model.weights_of(result.params)  # type: ignore[attr-defined]
-    assert max(weights, key=weights.__getitem__) == "dawid-skene"
-    assert metrics.error(result.posterior, people.truth) < 0.11
-    apart = result.workers_frame["accuracy"] - plain.workers_frame["accuracy"]
-    assert apart.abs().max() < 0.05
+    assert result.params.members.hierarchical == result.params.members.two_kinds == ()
+    assert list(weights_of(result).values()) == pytest.approx([0.8, 0.0, 0.2, 0.0])
+    assert "too few votes for a confusion matrix" in result.mixture["why"]
+    assert result.mixture["dependence"] == 1
+    assert metrics.error(result.posterior, people.truth) <= metrics.error(
+        fit(Majority(), people.labels).posterior, people.truth
+    )
 
 
-def test_a_result_is_saved_and_loaded(tmp_path: Path) -> None:
-    votes = [(t, w, "yes" if (t + w) % 3 else "no") for t in range(20) for w in range(5)]
+def lines_of(labels: Labels) -> list[tuple[str, int, str]]:
+    task = np.repeat(np.arange(labels.n_tasks), labels.n_said)
+    return [
+        (f"t{t}", int(w), f"c{c}")
+        for t, w, c in zip(task, labels.worker, labels.label, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_left_out"),
+    [
+        (easy_and_hard(1500), 0),
+        (crowd(), 1),
+        (crowd(), 2),
+    ],
+    ids=["none left out", "without kinds", "without matrices"],
+)
+def test_a_result_is_saved_and_loaded(
+    labels: Labels, n_left_out: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if n_left_out == 2:
+        monkeypatch.setattr(ladder, "WIDE", 2)
+    votes = lines_of(labels)
     result = quorate.aggregate(votes, min_confidence=0.8)
+    assert sum(member == () for member in result.params.members) == n_left_out
     result.save(tmp_path / "a.quorate")
     loaded = quorate.load(tmp_path / "a.quorate")
     assert loaded.labels.equals(result.labels)
+    assert loaded.workers.equals(result.workers)
     assert loaded.expected_error == result.expected_error
-    new = [("new", 0, "yes"), ("new", 1, "yes")]
+    assert loaded.mixture == result.mixture
+    assert np.array_equal(loaded.confusion, result.confusion)
+    new = [("new", 0, "c0"), ("new", 1, "c0"), ("new", -1, "c1")]
     assert loaded.predict(new).equals(result.predict(new))
+    assert loaded.predict(new)["label"].to_list() == ["c0"]
+    task = result.labels["task"][0]
+    assert str(loaded.explain(task, votes=votes)) == str(result.explain(task))
 
 
 def test_undecided_answers_have_no_label() -> None:
@@ -208,9 +417,12 @@ def test_undecided_answers_have_no_label() -> None:
 
 
 def test_the_expected_error_has_an_interval_that_widens_with_few_tasks() -> None:
-    few, many = (Overview(n, np.empty(0), 0.9 * n, 0) for n in (10, 10_000))
-    narrow, wide = (ExpectedError.of(tasks, Calibration(0.0, 0.5)) for tasks in (many, few))
-    assert narrow.error == pytest.approx(wide.error) == pytest.approx(0.1)
+    shift = Shift.of(Calibration(0.0, 0.5))
+    narrow, wide = (
+        ExpectedError.of(Overview.of(np.full((n, 2), [0.9, 0.1]), np.zeros(n, np.int32)), shift)
+        for n in (10_000, 10)
+    )
+    assert narrow.error == pytest.approx(wide.error) == pytest.approx(0.1, abs=0.02)
     assert wide.low < narrow.low < 0.1 < narrow.high < wide.high
 
 

@@ -40,7 +40,7 @@ def two_kinds(
     for _ in range(iterations):
         counts = [worker_counts(votes, worker, n_classes, belief) for worker in range(n_workers)]
         crowd = crowd_counts(counts, n_classes)
-        for _ in range(3 if kappa is None else 0):
+        if kappa is None:
             precision = likelier_precision(counts, crowd, precision)
         weights: list[Rows] = []
         means: list[Rows] = []

@@ -273,7 +273,7 @@ def test_votes_that_count_less_have_less_evidence() -> None:
 # More votes
 
 
-@pytest.mark.parametrize(("method", "confidence"), [("one-coin", 0.999), ("auto", 0.8)])
+@pytest.mark.parametrize(("method", "confidence"), [("one-coin", 0.999), ("auto", 0.9)])
 def test_more_votes_settle_it_and_one_less_does_not(method: str, confidence: float) -> None:
     result = fitted(method)
     seen = set()

@@ -137,7 +137,7 @@ class Asking:
 
     def _give(self, task: int, place: int) -> float:
         self.asked.append((task, place))
-        self.given.setdefault(task, set()).add(int(self.pool.workers[place]))
+        self.given.setdefault(task, set()).add(self.pool.voice(place))
         self.pool.capacity[place] -= 1
         ahead, last = self.situation.ahead, self.situation.ahead.shape[1] - 1
         before, after = min(self.more[task], last), min(self.more[task] + 1, last)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -14,14 +14,14 @@ from quorate.arguments import refuse_unknown, some_of
 from quorate.assignment.asking import Ask, Asking, Limits
 from quorate.assignment.forest import Forest, skills_of
 from quorate.assignment.gain import worth
-from quorate.assignment.situation import Situation, ranked, scores, situated
+from quorate.assignment.situation import Situation, ranked, scores, situated_by
 from quorate.assignment.tables import Numbers, read_tasks, read_workers
 from quorate.assignment.workers import Pool
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, require_choice, require_number
-from quorate.kernels import Floats
+from quorate.kernels import Codes, Floats
 from quorate.model import AnyModel
-from quorate.models import OneCoin, named
+from quorate.result import Result
 from quorate.votes import Kind, Reading, Votes, find, read_votes, shown
 from quorate.votes.store import Progress
 
@@ -38,9 +38,9 @@ class Assignment:
 
     ``table`` has a row for each vote to ask for: task, worker, why (the policy's ``risk`` that the
     label is wrong, the ``gain`` in expected error of a vote, the label's ``confidence``), and the
-    ``votes`` there are so far. ``error_now`` and ``error_after`` are the expected share of wrong
-    labels, ``curve`` the same over other budgets, ``cost`` what it costs, and ``reason`` why there
-    are not more.
+    ``votes`` there are so far. ``error_now``, which is the `expected_error` of `aggregate`, and
+    ``error_after`` are the expected share of wrong labels, ``curve`` the same over other budgets,
+    ``cost`` what it costs, and ``reason`` why there are not more.
     """
 
     frame: pl.DataFrame
@@ -100,6 +100,8 @@ class Assigning(Reading, total=False):
     cost: Numbers
     capacity: Numbers
     forest: Forest | None
+    discount: bool | None
+    ordered: bool | Sequence[Any] | None
     seed: int
     threads: int | None
     progress: Progress | None
@@ -110,7 +112,7 @@ def assign(
     budget: float | None = None,
     *,
     policy: str = "gain",
-    method: str | AnyModel = "one-coin",
+    method: str | AnyModel = "auto",
     confidence: float | None = None,
     max_error: float | None = None,
     **how: Unpack[Assigning],
@@ -133,10 +135,12 @@ def assign(
     It stops at the `budget` (in units of cost), when every task has at least this `confidence`, or
     when the expected share of wrong labels is down to `max_error`.
 
-    `method`, a name or a model with its options, says what is believed so far; ``"one-coin"`` has a
-    beta prior on its accuracies, from chance upwards, so that few labels do not mislead it. `seed`
-    is for what is random, `threads` the number of threads, `progress` is told what is under way,
-    and the options of reading votes, such as `task_column`, are as for `aggregate`.
+    What is believed so far is what `aggregate` returns, with the same `method`, `discount` and
+    `ordered`: its confidences, its expected error, and the expected counts of its workers' labels,
+    from which further votes are predicted. Of correlated workers who are discounted only one is
+    asked about a task. `seed` is for what is random here, `threads` the number of threads,
+    `progress` is told what is under way, and the options of reading votes, such as `task_column`,
+    are as for `aggregate`.
 
     Examples:
         >>> votes = [("t1", "ann", 1), ("t1", "bob", 1), ("t2", "ann", 1), ("t2", "bob", 0),
@@ -154,9 +158,15 @@ def assign(
     if how.get("tasks") is not None:
         read = _with_tasks(read, read_tasks(how["tasks"], reading))
     result = aggregate(
-        read, _model(method, read), threads=how.get("threads"), progress=how.get("progress")
+        read,
+        method,
+        ordered=how.get("ordered"),
+        discount=how.get("discount"),
+        threads=how.get("threads"),
+        progress=how.get("progress"),
     )
-    situation = situated(result, read.labels)
+    assert result.votes is not None
+    situation = situated_by(result, replace(result.votes.labels, weight=None))
     risk = _risk(policy, situation, how)
     seed = how.get("seed", 0)
     score = scores(policy, situation, risk, np.random.default_rng(seed))
@@ -164,7 +174,7 @@ def assign(
         situation,
         policy,
         score,
-        _pool(read, situation, _there(read, how, reading)),
+        _pool(result, situation, _there(read, how, reading)),
         how.get("ask", "anyone"),
         limits,
         np.random.default_rng([seed, 1]),
@@ -173,7 +183,7 @@ def assign(
     return Assignment(
         frame=_frame(asked, risk, read.codebook.tasks),
         curve_frame=_curve(asked),
-        error_now=float(situation.ahead[:, 0].mean()),
+        error_now=result.expected_error.error,
         error_after=asked.error,
         cost=asked.spent,
         reason=asked.reason,
@@ -194,17 +204,10 @@ def _require_known(policy: str, limits: Limits, how: Assigning) -> None:
     limits.require_one()
 
 
-def _model(method: str | AnyModel, read: Votes) -> AnyModel:
-    """The model that says what is believed so far."""
-    if method != "one-coin":
-        return named(method)
-    return OneCoin(beta=(4.0, 2.0), low=1 / max(len(read.codebook.classes), 2))
-
-
 def _risk(policy: str, situation: Situation, how: Assigning) -> Floats:
     """The probability that each task's label is wrong, as the policy sees it."""
     if policy != "forest":
-        return 1 - situation.confidence
+        return situation.ahead[:, 0]
     result, labels = situation.result, situation.labels
     forest = replace(how.get("forest") or Forest(), seed=how.get("seed", 0))
     shares: Floats = result.posterior.mean(axis=0)
@@ -235,9 +238,9 @@ def _there(read: Votes, how: Assigning, reading: Reading) -> dict[str, Any]:
     return read_workers(how["available"], cost, capacity, reading)
 
 
-def _pool(read: Votes, situation: Situation, there: Mapping[str, Any]) -> Pool:
+def _pool(result: Result, situation: Situation, there: Mapping[str, Any]) -> Pool:
     """Who can be asked; one who is new to the crowd has a code beyond those of the others."""
-    known = read.codebook.workers
+    known = result.codebook.workers
     names = there["available"].unique(maintain_order=True)
     code = find(names, known).to_list()
     codes = np.array([len(known) + i if of is None else of for i, of in enumerate(code)])
@@ -250,7 +253,17 @@ def _pool(read: Votes, situation: Situation, there: Mapping[str, Any]) -> Pool:
         _each("cost", there.get("cost"), names, 1.0, at_least=1e-9),
         _each("capacity", there.get("capacity"), names, np.inf, at_least=0),
         everyone[np.minimum(codes, len(known))],
+        _voices(result, len(known) + len(names)),
     )
+
+
+def _voices(result: Result, n_workers: int) -> Codes:
+    """The code of each worker; of correlated workers who are discounted, that of the first."""
+    voices, first = np.arange(n_workers, dtype=np.int32), dict[int, int]()
+    for worker, group in enumerate(result.per_worker.get("group", ())):
+        if group is not None:
+            voices[worker] = first.setdefault(group, worker)
+    return voices
 
 
 def _each(option: str, value: Numbers, names: pl.Series, other: float, at_least: float) -> Floats:

@@ -341,19 +341,20 @@ def method_option(function: str, help: str) -> Decorator[Any]:
     )
 
 
+SETTINGS = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_setting,
+    callback=perhaps_input_file,
+    help="An option of the method's own; may be repeated. `quorate methods NAME` lists them.",
+)
 METHOD = together(
     method_option(
         "quorate.aggregation:aggregate", help="How votes become answers: see `quorate methods`."
     ),
-    click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="NAME=VALUE",
-        shell_complete=complete_setting,
-        callback=perhaps_input_file,
-        help="An option of the method's own; may be repeated. `quorate methods NAME` lists them.",
-    ),
+    SETTINGS,
     click.option(
         "--max-iter",
         type=click.IntRange(min=1),
@@ -373,13 +374,7 @@ METHOD = together(
         help="Seed for whatever is random; the method's own unless given.",
     ),
 )
-ANSWERS = together(
-    GOLD,
-    input_option(
-        "--features",
-        help="Binary features of tasks: a table of task and feature, or of task and a column of 0"
-        " and 1 for each feature.",
-    ),
+BELIEF = together(
     click.option(
         "--ordered", is_flag=True, help="The classes have an order: that in which they sort."
     ),
@@ -390,6 +385,15 @@ ANSWERS = together(
         help="Correlated workers, such as duplicates, count for less. With auto they do unless"
         " --no-discount is given, with other methods only with --discount.",
     ),
+)
+ANSWERS = together(
+    GOLD,
+    input_option(
+        "--features",
+        help="Binary features of tasks: a table of task and feature, or of task and a column of 0"
+        " and 1 for each feature.",
+    ),
+    BELIEF,
 )
 
 

@@ -1,11 +1,15 @@
-"""Look at the graph, fit once, look at pairs and workers; say what was found."""
+"""Look at the graph, fit once, look at pairs and workers; say what was found.
+
+What is believed of labels and workers is what `aggregate` returns (`Diagnosis.result`), fitted when
+it is first asked for. Pairs and verdicts come from Dawid-Skene with the same discount: they need a
+posterior that one worker's label can be taken out of, as that of a mixture cannot."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise
 from textwrap import shorten
 from typing import Any, NamedTuple, Unpack
@@ -13,6 +17,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import polars as pl
 
+from quorate.aggregation import Plan, discount_of, fitted
 from quorate.arguments import refuse_unknown
 from quorate.diagnosis import findings, graph, workers
 from quorate.diagnosis.agreement import agreement_of
@@ -29,13 +34,16 @@ from quorate.diagnosis.theory import Knowledge, knowledge
 from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
 from quorate.errors import require_number
-from quorate.fitting import Fit
+from quorate.fitting import Fit, Request
 from quorate.kernels import Floats
 from quorate.labels import Codebook, Labels
+from quorate.models import Auto
+from quorate.result import Result
 from quorate.trust import correlated
 from quorate.trust.correlated.pairs import Pairs, Suspects, summarise_pairs
 from quorate.votes import (
     Kind,
+    KnownAnswers,
     Reading,
     ReadReport,
     Votes,
@@ -66,35 +74,35 @@ class Diagnosis:
     codebook: Codebook
     judgement: workers.Judgement | None
     read: ReadReport
+    aggregated: Callable[[], Result]
     kind: Kind = Kind()
     notes: tuple[str, ...] = ()
-    per_worker: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @cached_property
+    def result(self) -> Result:
+        """What `aggregate` returns of the same votes, fitted when it is first asked for."""
+        return self.aggregated()
 
     @property
     def workers(self) -> Any:
-        """A table of worker, labels (that can be judged), agreement (with what the others say is
-        right), informed (0 to 1) with its bounds, and verdict, with its kind where it has one; in
-        the caller's kind of table."""
+        """The table of workers of `aggregate`, and in further columns judged (the labels that can
+        be judged by others), informed (0 to 1) with its bounds, and verdict; in the caller's kind
+        of table."""
         return self.kind.give(self.workers_frame)
 
     @cached_property
     def workers_frame(self) -> pl.DataFrame:
         """The same as a polars frame, by role."""
-        names = self.codebook.workers.alias("worker")
+        frame = self.result.workers_frame
         if self.judgement is None:
-            return names.to_frame()
+            return frame
         judged = self.judgement
-        return pl.DataFrame(
-            {
-                "worker": names,
-                "labels": judged.labels.round().astype(np.int64),
-                "agreement": judged.agreement,
-                "informed": judged.informed,
-                "low": judged.low,
-                "high": judged.high,
-                "verdict": judged.verdict,
-                **self.per_worker,
-            }
+        return frame.with_columns(
+            judged=judged.labels.round().astype(np.int64),
+            informed=judged.informed,
+            informed_low=judged.low,
+            informed_high=judged.high,
+            verdict=pl.Series(judged.verdict),
         )
 
     def __repr__(self) -> str:
@@ -145,8 +153,8 @@ def diagnose(
     `votes` and the options of reading them are as for `aggregate`; of a worker's repeated answers
     to a task only the first is looked at. `gold` holds known answers, which help to judge workers.
     `worker_kinds` says what each worker is, human or model for instance: a table of worker and
-    kind, or a mapping. `seed` is for the bootstrap and for samples of very many pairs, `threads`
-    the number of threads, and `progress` is told what is under way.
+    kind, or a mapping. `seed` is for the bootstrap, for samples of very many pairs and as for
+    `aggregate`, `threads` the number of threads, and `progress` is told what is under way.
 
     Examples:
         >>> ring = [(t, w % 4, "yes") for t in range(4) for w in (t, t + 1)] + [(0, 0, "no")]
@@ -159,25 +167,39 @@ def diagnose(
     refuse_unknown("diagnose", reading, (*Reading.__annotations__, *OPTIONS))
     require_number("seed", seed, at_least=0)
     read = read_votes(votes, **reading)
-    if gold is not None:
-        read = with_gold(read, gold_for(votes, gold, reading))
+    known = None if gold is None else gold_for(votes, gold, reading)
+    aggregated = partial(_aggregated, read, known, worker_kinds, seed, threads)
+    if known is not None:
+        read = with_gold(read, known)
     kinds = None
     if worker_kinds is not None:
         kinds, notes = kinds_of(worker_kinds, read.codebook.workers)
         read = read.noted(*notes)
     labels = read.labels.without_repeats() if read.report.repeated else read.labels
-    subject = Subject(labels, read, kinds, seed, progress)
+    subject = Subject(labels, read, kinds, aggregated, seed, progress)
     with closing(Threads(threads)) as engine:
         return _diagnose(subject, engine)
 
 
+def _aggregated(
+    votes: Votes, gold: KnownAnswers | None, worker_kinds: Any, seed: int, threads: int | None
+) -> Result:
+    """What `aggregate` returns by its default."""
+    model = Auto(seed=seed)
+    with closing(Threads(threads)) as engine:
+        discount = discount_of(model, None)
+        plan = Plan(model, Request(engine), discount=discount, worker_kinds=worker_kinds)
+        return fitted(votes, gold, plan)
+
+
 class Subject(NamedTuple):
-    """The labels without repeats, the votes they are of, the workers' kinds if they are known, a
-    seed, and who is told of progress."""
+    """The labels without repeats, the votes they are of, the workers' kinds if they are known, the
+    result of `aggregate`, a seed, and who is told of progress."""
 
     labels: Labels
     votes: Votes
     kinds: list[str | None] | None
+    aggregated: Callable[[], Result]
     seed: int
     progress: Progress | None
 
@@ -229,9 +251,9 @@ def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
         codebook=book,
         judgement=judgement,
         read=subject.votes.report,
+        aggregated=subject.aggregated,
         kind=subject.votes.kind,
         notes=subject.votes.notes,
-        per_worker={} if kinds is None else {"kind": kinds},
     )
 
 
@@ -244,9 +266,12 @@ def _look(subject: Subject, who: graph.Graph, engine: Engine) -> Evidence:
     subject.tell("pairs of workers, and each worker", 2)
     prior = seen.result.params.prior
     voice = correlated.representatives(seen.groups, labels.n_workers)
+    groups = seen.groups
+    if labels.n_labels > correlated.MOST_LABELS:  # `aggregate` looks at a sample of them
+        groups = correlated.groups_among(subject.votes.blocks, seed, engine)
     return Evidence(
         _skills(seen.result, labels.n_classes),
-        seen.groups,
+        groups,
         summarise_pairs(labels, seen.confusion, prior, who.told, seed, voice),
         workers.judge(seen.labels, seen.result, engine),
         knowledge(labels, seen.confusion, prior),

@@ -43,7 +43,6 @@ from quorate.models.members import (
 from quorate.options import option
 
 LITTLE = 0.01  # a weight below which a model is left out
-VOTE_WORTH = (1.0, 2.0, 4.0)  # votes that count as one, where they are not independent
 VOTE_SHARE, WARMER = 0.1, 0.3
 INDEPENDENT_SPREAD, MORE_SPREAD = 0.3, 0.55  # of errors' log-odds, by simulated and real crowds
 
@@ -52,15 +51,15 @@ NOTHING_HELD_OUT = "No vote could be held out to weight the models by."
 
 class Params(NamedTuple):
     """The members' parameters; their ``weights``, and the ``dependence`` of votes (delta); the
-    number of votes that were held out for these; the number of rounds so far, the ``objective`` of
-    the round before, and whether the next sweep is the ``last``."""
+    number of votes that were held out for these; the number of rounds so far, the members'
+    ``log_evidence`` in the round before, and whether the next sweep is the ``last``."""
 
     members: MemberParams
     weights: Floats
     dependence: float
     held_out: int
     rounds: int = 0
-    objective: float = -np.inf
+    log_evidence: float = -np.inf
     last: bool = False
 
 
@@ -101,7 +100,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
     )
     tol: float = option(
         1e-4,
-        "Stop when the objective, the sum of the models', changes by less, relatively.",
+        "Stop when the log-likelihood, summed over the models, changes by less, relatively.",
         at_least=0,
     )
     max_iter: int = option(
@@ -126,7 +125,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
             *(independence.Count, independence.Test),
             Begin,
         )
-        return (*(phase(self.members, self.max_iter) for phase in opening), self)
+        return (*(phase(self.members, self.max_iter, self.tol) for phase in opening), self)
 
     # The fit of the members to all votes.
 
@@ -142,22 +141,19 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         return beliefs, Stats(stats, _differ(beliefs))
 
     def estimate(self, stats: Stats, params: Params) -> Params:
-        now, before, rounds = self._objective(stats, params), params.objective, params.rounds + 1
-        settled = abs(now - before) <= self.tol * abs(now)
+        now, rounds = self.members.log_evidence(stats.members), params.rounds + 1
+        settled = abs(now - params.log_evidence) <= self.tol * abs(now)
         return params._replace(
             members=self.members.estimate(stats.members, params.members),
             rounds=rounds,
-            objective=now,
+            log_evidence=now,
             last=params.last or settled or rounds + 1 >= self.max_iter,
         )
 
-    def _objective(self, stats: Stats, params: Params) -> float:
-        present = self.members.present(stats.members, params.members)
-        each = (model.progress(sums, of_model).objective for model, sums, of_model in present)
-        return float(sum(each))
-
     def progress(self, stats: Stats, params: Params) -> Step:
-        return Step(self._objective(stats, params), None, unfinished=not params.last)
+        present = self.members.present(stats.members, params.members)
+        steps = [model.progress(sums, of_model) for model, sums, of_model in present]
+        return Step(sum(step.objective for step in steps), None, unfinished=not params.last)
 
     def converged(self, steps: Sequence[Step]) -> bool:
         return not steps[-1].unfinished
@@ -220,12 +216,14 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         if not params.held_out:
             return NOTHING_HELD_OUT
         one_coin, matrices, _, kinds = params.weights
-        if kinds > LITTLE:
+        if not matrices:
+            return "There are too few votes for a confusion matrix of each worker."
+        if kinds:
             found = "two kinds of task for each class predict them better still than matrices"
         elif 2 * matrices > one_coin:
             found = "confusion matrices predict them better than one accuracy for each worker"
         else:
-            found = "confusion matrices predict them no better than one accuracy for each worker"
+            found = "confusion matrices predict them little or no better than one accuracy each"
         return f"Of {params.held_out:,} votes that were held out, {found}."
 
     def notes(self, params: Params) -> tuple[str, ...]:
@@ -239,9 +237,11 @@ class Begin(ladder.Opening):
         return None, self.members.count_vote(block, params.split, params.with_matrices)
 
     def estimate(self, stats: MemberStats, params: Findings) -> Params:
+        weights = np.where(params.weights < LITTLE, 0.0, params.weights)
+        weights /= weights.sum()
         return Params(
-            self.members.first_params(stats, params.weights, LITTLE),
-            params.weights,
+            self.members.first_params(stats, weights),
+            weights,
             params.dependence,
             params.held_out,
             last=self.rounds == 1,
@@ -252,8 +252,11 @@ def _softened(belief: Floats | None, delta: float) -> Floats | None:
     """P, which becomes the mean of its powers as delta grows to 1."""
     if belief is None or not delta:
         return belief
-    powers: Floats = np.mean([kernels.temper(belief, worth) for worth in VOTE_WORTH], axis=0)
-    return (1 - delta) * belief + delta * powers
+    half, quarter = np.sqrt(belief), np.sqrt(np.sqrt(belief))
+    for power in (half, quarter):
+        power /= kernels.row_sums(power)[:, None]
+    softened: Floats = (1 - delta) * belief + delta / 3 * (belief + half + quarter)
+    return softened
 
 
 def _differ(beliefs: Beliefs) -> int:

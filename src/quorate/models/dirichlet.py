@@ -63,25 +63,31 @@ def same_for_all(prior: Floats) -> RowPrior:
 
 class RowPosterior(NamedTuple):
     """Dirichlet posteriors of workers' rows, as tables ``[worker * n_labels + label, state]``: the
-    ``pseudo_counts``, the mean logarithms ``log_rows``, and the divergence from the prior."""
+    ``pseudo_counts``, and the mean logarithms ``log_rows``."""
 
     log_rows: Floats
     pseudo_counts: Floats
-    divergence: float
 
 
 def row_posterior(counts: Floats, row_prior: RowPrior) -> RowPosterior:
     """The posterior of rows from counts ``[worker, label, state]``, a few workers at a time, so
     that intermediate arrays stay in a cache."""
     pseudo_counts, log_rows = buffers.empty(counts.shape), buffers.empty(counts.shape)
-    total = 0.0
     for some in kernels.row_chunks(counts):
-        prior = row_prior(counts[some])
-        pseudo_counts[some] = counts[some] + prior
+        pseudo_counts[some] = counts[some] + row_prior(counts[some])
         log_rows[some] = mean_log(pseudo_counts[some], axis=1)
-        total += divergence(pseudo_counts[some], prior, axis=1, log=log_rows[some])
     shape = (-1, counts.shape[2])
-    return RowPosterior(log_rows.reshape(shape), pseudo_counts.reshape(shape), total)
+    return RowPosterior(log_rows.reshape(shape), pseudo_counts.reshape(shape))
+
+
+def row_divergence(
+    pseudo_counts: Floats, log_rows: Floats, prior_of: Callable[[slice], Floats]
+) -> float:
+    """How far the posteriors ``[worker, label, state]`` are from the priors of some workers."""
+    return sum(
+        divergence(pseudo_counts[some], prior_of(some), axis=1, log=log_rows[some])
+        for some in kernels.row_chunks(pseudo_counts)
+    )
 
 
 class PriorDraws(NamedTuple):

@@ -31,6 +31,7 @@ SMOOTHING = (
     "Pseudo-count added to every count of the M-step, and to every class's; 0 gives maximum"
     " likelihood."
 )
+PRIORS = ("estimated", "uniform", "root")
 ZEROS = (
     "What a probability of zero does: exclude rules the class out, skip leaves the factor out of"
     " the product."
@@ -344,10 +345,15 @@ def require_prior(prior: Any) -> None:
     names."""
     if not isinstance(prior, str) or "," in prior or "=" in prior:
         return
-    if prior not in ("estimated", "uniform", "root"):
-        raise UsageError(
-            f"prior is estimated, uniform, root, or shares such as yes=0.7,no=0.3; not {prior!r}."
-        )
+    if prior not in PRIORS:
+        raise no_prior(prior)
+
+
+def no_prior(text: str) -> UsageError:
+    """What is wrong with a text that is neither a known word nor shares."""
+    return UsageError(
+        f"prior is {', '.join(PRIORS)}, or shares such as yes=0.7,no=0.3; not {text!r}."
+    )
 
 
 def require_array(option: str, value: Any, shape: tuple[int, ...]) -> None:

@@ -47,14 +47,12 @@ SURE_AS = 100.0  # the number of labels that each row of an `init` counts as
 class Params(NamedTuple):
     """Tables ``[worker * n_classes + label, truth]``: ``pseudo_counts`` of the posterior of each
     row of a confusion matrix, and ``log_confusion``, the mean logarithms under it; the ``crowd``'s
-    matrix ``[label, truth]`` and ``kappa``, which make the prior; and how far the posterior
-    diverges from it."""
+    matrix ``[label, truth]`` and ``kappa``, which make the prior."""
 
     log_confusion: Floats
     pseudo_counts: Floats
     crowd: Floats
     kappa: float
-    divergence: float
     state: EMState
 
     @property
@@ -119,7 +117,7 @@ class Hierarchical(ConfusionEM[Params, Stats]):
         crowd = self._crowd(draws.expected)
         kappa = self.kappa or dirichlet.next_precision(draws)
         rows = dirichlet.row_posterior(counts, dirichlet.same_for_all(kappa * crowd))
-        return Params(rows.log_rows, rows.pseudo_counts, crowd, kappa, rows.divergence, state)
+        return Params(rows.log_rows, rows.pseudo_counts, crowd, kappa, state)
 
     def _counts(self, stats: Stats) -> Floats:
         """``[worker, label, truth]``, what is known from before among them."""
@@ -143,7 +141,9 @@ class Hierarchical(ConfusionEM[Params, Stats]):
             density += dirichlet.log_density_of_precision(params.kappa)
         if self.worker_prior is not None:
             density += float(np.sum(table_of(self.worker_prior) * params.log_confusion))
-        return density - params.divergence
+        prior = params.kappa * params.crowd
+        posterior, log_rows = map(by_label_and_truth, (params.pseudo_counts, params.log_confusion))
+        return density - dirichlet.row_divergence(posterior, log_rows, lambda some: prior)
 
     # How confusion matrices relate.
 

@@ -59,8 +59,8 @@ class Findings(NamedTuple):
     """What the opening phases find, one after the other: whether matrices can be learned; of which
     share of the votes, and how many parts in turn, some are held out; from which step of agreement
     on tasks begin in the first kind, with all votes and in each fold; the members' parameters in
-    each fold; then the number of held-out votes, the members' weights, and how far votes depend on
-    each other."""
+    each fold, their log evidence, and whether it has settled; then the number of held-out votes,
+    the members' weights, and how far votes depend on each other."""
 
     with_matrices: bool
     share: float
@@ -68,6 +68,8 @@ class Findings(NamedTuple):
     split: int
     splits: tuple[int, ...] = ()
     members: tuple[MemberParams, ...] = ()
+    log_evidence: float = -np.inf
+    settled: bool = False
     held_out: int = 0
     weights: Floats = np.ones(len(NAMES))
     dependence: float = 1.0
@@ -75,10 +77,12 @@ class Findings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Opening(Phase[Any, Any, Any]):
-    """A phase before the fit to all votes, of so many sweeps."""
+    """A phase before the fit to all votes, which takes so many sweeps, or until the members' log
+    evidence changes by less than `tol`, relatively."""
 
     members: Members
     rounds: int
+    tol: float
 
 
 class Size(NamedTuple):
@@ -146,12 +150,12 @@ class Start(Opening):
         )
 
     def estimate(self, stats: tuple[MemberStats, ...], params: Findings) -> Findings:
-        first = (self.members.first_params(sums, params.weights, 0.0) for sums in stats)
+        first = (self.members.first_params(sums, params.weights) for sums in stats)
         return params._replace(members=tuple(first))
 
 
 class FitKept(Opening):
-    """As many steps of the members as they take with all votes."""
+    """As many steps of the members as they take with all votes; none when they have settled."""
 
     @property
     def max_iter(self) -> int:
@@ -160,6 +164,8 @@ class FitKept(Opening):
     def sweep(
         self, block: Labels, params: Findings, local: tuple[Fold, ...]
     ) -> tuple[tuple[Fold, ...], tuple[MemberStats, ...]]:
+        if params.settled:
+            return local, ()
         swept = (
             self.members.sweep(fold.kept, of_fold)
             for fold, of_fold in zip(local, params.members, strict=True)
@@ -167,11 +173,18 @@ class FitKept(Opening):
         return local, tuple(MemberStats(*(stats for _, stats in each)) for each in swept)
 
     def estimate(self, stats: tuple[MemberStats, ...], params: Findings) -> Findings:
+        if params.settled:
+            return params
+        now = sum(self.members.log_evidence(sums) for sums in stats)
         following = (
             self.members.estimate(sums, of_fold)
             for sums, of_fold in zip(stats, params.members, strict=True)
         )
-        return params._replace(members=tuple(following))
+        return params._replace(
+            members=tuple(following),
+            log_evidence=now,
+            settled=abs(now - params.log_evidence) <= self.tol * abs(now),
+        )
 
     def converged(self, steps: Sequence[Step]) -> bool:
         return False

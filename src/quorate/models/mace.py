@@ -36,13 +36,11 @@ SURE_AS = 100.0  # the number of labels that an `init` counts as
 class Params(NamedTuple):
     """The posterior's pseudo-counts, ``competence[worker]`` of knowing and of spamming, and
     ``strategy[worker, label]`` of each label when spamming; ``log_weights[worker * n_classes +
-    label]`` of a wrong and of a right label, which follow from them; and how far the posterior
-    diverges from the prior."""
+    label]`` of a wrong and of a right label, which follow from them."""
 
     log_weights: Floats
     competence: Floats
     strategy: Floats
-    divergence: float
     state: EMState
 
     @property
@@ -140,17 +138,18 @@ class MACE(EM[Params, Stats]):
         log_know, log_spam = dirichlet.mean_log(competence).T[:, :, None]
         wrong = log_spam + dirichlet.mean_log(strategy)  # P(S = 1) P(A | S = 1)
         right = np.logaddexp(log_know, wrong)  # P(S = 0) + P(S = 1) P(A | S = 1)
-        divergence = dirichlet.divergence(
-            competence, np.array(self.competence_prior)
-        ) + dirichlet.divergence(strategy, self.strategy_prior)
         log_weights = np.stack([wrong.ravel(), right.ravel()], axis=1)
-        return Params(log_weights, competence, strategy, divergence, state)
+        return Params(log_weights, competence, strategy, state)
 
     def log_density(self, params: Params) -> float:
         known = 0.0
         if self.worker_prior is not None:
             known = float(np.sum(_known(self.worker_prior) * params.log_weights[:, ::-1]))
-        return known - params.divergence
+        return (
+            known
+            - dirichlet.divergence(params.competence, np.array(self.competence_prior))
+            - dirichlet.divergence(params.strategy, self.strategy_prior)
+        )
 
     # How confusion matrices relate.
 

@@ -71,8 +71,8 @@ class Majority(FixedBelief):
 
     ties: Ties = option(
         "shared",
-        "How ties are broken: shared (the first of the tied classes is shown, and scores count each"
-        " tied class's share), first, or random by seed.",
+        "How ties are broken: shared (the first of the tied classes is the answer, while the belief"
+        " stays shared), first, or random by seed.",
     )
     seed: int = option(0, "Seed for ties that are broken at random.", at_least=0)
 

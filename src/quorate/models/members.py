@@ -59,11 +59,11 @@ class Members:
         ]
         return MemberStats(*stats)
 
-    def first_params(self, stats: MemberStats, weights: Floats, little: float) -> MemberParams:
+    def first_params(self, stats: MemberStats, weights: Floats) -> MemberParams:
         """The first parameters of those that weigh something."""
         each = zip(self.models, stats, weights, strict=True)
         params: list[Any] = [
-            () if sums == () or weight < little else _opening(model).estimate(sums, None)
+            () if sums == () or not weight else _opening(model).estimate(sums, None)
             for model, sums, weight in each
         ]
         return MemberParams(*params)
@@ -82,6 +82,12 @@ class Members:
             for model, sums, of_model in zip(self.models, stats, params, strict=True)
         ]
         return MemberParams(*following)
+
+    def log_evidence(self, stats: MemberStats) -> float:
+        """The log-probability of the votes, summed over the members."""
+        *of_em, of_kinds = stats
+        found = sum(sums.evidence.log_likelihood for sums in of_em if isinstance(sums, em.Stats))
+        return found + (of_kinds.log_evidence if isinstance(of_kinds, subtypes.Stats) else 0.0)
 
     # What they believe.
 

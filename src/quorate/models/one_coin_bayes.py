@@ -50,14 +50,12 @@ MOST_SECANTS, NEAR_ZERO = 40, 1e-13
 class Params(NamedTuple):
     """Columns for right and wrong labels: ``pseudo_counts[worker, 2]`` of the posterior of an
     accuracy, and ``log_weights[worker, 2]``, the mean logarithms of the probability of a label; the
-    ``crowd``'s accuracy and its complement, and ``kappa``, which make the prior; and how far the
-    posterior diverges from it."""
+    ``crowd``'s accuracy and its complement, and ``kappa``, which make the prior."""
 
     log_weights: Floats
     pseudo_counts: Floats
     crowd: Floats
     kappa: float
-    divergence: float
     state: EMState
 
     @property
@@ -150,8 +148,7 @@ class OneCoinBayes(EM[Params, Stats]):
         log_weights = dirichlet.mean_log(pseudo_counts)
         log_weights[:, 1] -= np.log(others)
         log_weights[:, 0] = np.maximum(log_weights[:, 0], log_weights[:, 1])  # despite rounding
-        divergence = dirichlet.divergence(pseudo_counts, kappa * crowd)
-        return Params(log_weights, pseudo_counts, crowd, kappa, divergence, state)
+        return Params(log_weights, pseudo_counts, crowd, kappa, state)
 
     def _with_known(self, said: Floats) -> Floats:
         """The counts, with what is known from before."""
@@ -168,8 +165,8 @@ class OneCoinBayes(EM[Params, Stats]):
 
     def _bound(self, counts: Floats, params: Params) -> float:
         """What the bound owes to the workers, given the counts."""
-        fit = float(np.sum(counts * params.log_weights)) - params.divergence
-        return fit + self._log_density_of_crowd(params)
+        fit = float(np.sum(counts * params.log_weights))
+        return fit + self._log_density_of_crowd(params) - _divergence(params)
 
     def _log_density_of_crowd(self, params: Params) -> float:
         density = float(PSEUDO_DRAWS @ np.log(params.crowd))
@@ -181,7 +178,7 @@ class OneCoinBayes(EM[Params, Stats]):
         known = 0.0
         if self.worker_prior is not None:
             known = float(np.sum(right_and_wrong(self.worker_prior) * params.log_weights))
-        return known + self._log_density_of_crowd(params) - params.divergence
+        return known + self._log_density_of_crowd(params) - _divergence(params)
 
     # How confusion matrices relate.
 
@@ -205,6 +202,11 @@ class OneCoinBayes(EM[Params, Stats]):
 
     def history(self, stats: Stats, params: Params) -> Floats:
         return over_classes(self._said(stats), params.prior)
+
+
+def _divergence(params: Params) -> float:
+    """How far the posterior of accuracies is from their prior."""
+    return dirichlet.divergence(params.pseudo_counts, params.kappa * params.crowd)
 
 
 def no_worse_than_chance(pseudo_counts: Floats, others: int) -> Floats:

@@ -115,9 +115,9 @@ class SubtypeModel(Model[P, Floats, S]):
     # What follows from the posterior.
 
     def posterior(self, block: Labels, params: P, local: Floats) -> Floats:
-        """Of the class: the sum over its subtypes."""
+        """Of the class: the sum over its subtypes; of a known one 1, whatever rounding does."""
         by_class: Floats = local.reshape(len(local), -1, self.subtypes).sum(axis=2)
-        return by_class
+        return block.with_known(by_class)
 
     def states(self, block: Labels, params: P, local: Floats) -> Floats:
         """The belief ``[task, state]`` by which votes are predicted."""

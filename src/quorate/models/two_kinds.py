@@ -128,8 +128,13 @@ class TwoKinds(SubtypeModel[Params, Stats]):
         kinds = stats.states.reshape(-1, KINDS) + SHARES_PRIOR
         classes = stats.states.reshape(-1, KINDS).sum(axis=1) + SHARES_PRIOR
         log_states = dirichlet.mean_log(classes)[:, None] + dirichlet.mean_log(kinds)
+        prior_of = _row_prior(crowd, kappa)
         divergence = (
-            rows.divergence
+            dirichlet.row_divergence(
+                self.by_worker(rows.pseudo_counts),
+                self.by_worker(rows.log_rows),
+                lambda some: prior_of(counts[some]),
+            )
             + dirichlet.divergence(kinds, SHARES_PRIOR)
             + dirichlet.divergence(classes, SHARES_PRIOR)
         )

@@ -83,7 +83,7 @@ def _bounds(graph: Mapping[str, Any], n_workers: int) -> Rows:
 def _knowledge(known: Mapping[str, Any], read: Mapping[str, Any]) -> Rows:
     per_task = read["labels"] / read["tasks"]
     return [
-        ("rarest class", f"{known['w_min']:.1%} of the tasks (w_min)"),
+        ("rarest class", f"{known['w_min']:.1%} of the tasks, by Dawid-Skene (w_min)"),
         ("least active", f"labels {known['pi_min']:.3%} of the tasks (pi_min)"),
         ("kappa of the bound", f"{known['kappa']:.3g}"),
         ("sigma_L", f"{known['sigma_l']:.3g}"),

@@ -25,6 +25,7 @@ from quorate.model import Calibration
 
 GRID = np.linspace(-8.0, 8.0, 321)  # of b
 LEAST_ERROR = 1e-7
+ONE_NUMBER = 0.8  # what a known answer counts for, as confidences are not off by one number alone
 WEAK = 1.5  # spread of the prior where answers are known, so that these decide
 LEVEL = 0.9  # of intervals
 QUANTILES = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -57,7 +58,8 @@ class Shift(NamedTuple):
         if check is not None:
             log_odds = _log_odds(1 - check.confidence)[:, None] + GRID
             log_wrong, log_right = -np.logaddexp(0, -log_odds), -np.logaddexp(0, log_odds)
-            log_density = log_density + check.right @ log_right + (1 - check.right) @ log_wrong
+            evidence = check.right @ log_right + (1 - check.right) @ log_wrong
+            log_density = log_density + ONE_NUMBER * evidence
         density = np.exp(log_density - log_density.max())
         return cls(density / density.sum())
 

@@ -26,7 +26,7 @@ def doubts(votes: Votes, ordered: bool = False) -> list[str]:
         found.append("All votes are of one worker: how sure the answers are cannot be told.")
     elif blocks.n_labels <= blocks.n_tasks and blocks.shape.gold is None:
         found.append("No task has two votes: how sure the answers are cannot be told.")
-    if len(classes) >= MANY_NUMBERS and not ordered and _are_numbers(classes):
+    if len(classes) >= MANY_NUMBERS and not ordered and are_numbers(classes):
         found.append(
             f"The labels are {len(classes):,} different numbers, and are taken for classes: if they"
             " have an order, say ordered (--ordered)."
@@ -34,7 +34,8 @@ def doubts(votes: Votes, ordered: bool = False) -> list[str]:
     return found
 
 
-def _are_numbers(names: pl.Series) -> bool:
+def are_numbers(names: pl.Series) -> bool:
+    """Whether all names are numbers, as numbers or as text."""
     if names.dtype == pl.String:
         return not names.cast(pl.Float64, strict=False).null_count()
     return names.dtype.is_numeric()

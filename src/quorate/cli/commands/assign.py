@@ -32,6 +32,8 @@ ASSIGN = "quorate.assignment:assign"
     " a random forest, the entropy of the posterior, or nothing.",
 )
 @options.method_option(ASSIGN, help="Method of the labels so far: see `quorate methods`.")
+@options.SETTINGS
+@options.BELIEF
 @click.option(
     "--ask",
     type=options.Words("quorate.assignment.plan:Ask"),
@@ -55,17 +57,18 @@ ASSIGN = "quorate.assignment:assign"
 def assign(votes: Any, output: str | None, **given: Any) -> None:
     """Say which worker to ask about which task next.
 
-    The answer comes with what the votes are expected to buy. At least one of --budget, --confidence
+    The answer comes with what the votes are expected to buy, by the labels and the expected error
+    of `quorate aggregate`. At least one of --budget, --confidence
     and --max-error has to be given.
     """
     printing = Printing.of(given)
-    if given["method"] is not None:
-        options.require_method(given["method"])
+    model = options.model_of(given.pop("method"), given.pop("settings"))
+    how = options.given(options.ordered(given))
 
     def run(_: Progress | None) -> Any:
         from quorate.assignment import assign
 
-        return assign(votes, **options.given(given))
+        return assign(votes, method=model, **how)
 
     hint = "The assignments themselves: -o next.csv, or -o - for standard output."
     files = (File(output, attrgetter("table")),)

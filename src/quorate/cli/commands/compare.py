@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     help="Method to compare; may be repeated. All of them unless given.",
 )
 @options.gold_option("Known answers to score by: a table of task and label, or a column.")
+@options.BELIEF
 @options.output_option("-o", "--output", help="Where the table of scores goes.")
 @click.option(
     "--held-out",
@@ -46,15 +47,16 @@ def compare(votes: Any, methods: tuple[str, ...], output: str | None, **given: A
     """Score several methods on the same votes.
 
     Methods are scored by known answers (--gold), by how well they predict votes that are held out,
-    and by their agreement with each other.
+    and by their agreement with each other; each by the labels that `quorate aggregate` would give.
     """
     printing = Printing.of(given)
     names = [options.require_method(name) for name in methods] or None
+    how = options.given(options.ordered(given))
 
     def run(progress: Progress | None) -> Any:
         from quorate.comparison import compare
 
-        return compare(votes, names, progress=progress, **options.given(given))
+        return compare(votes, names, progress=progress, **how)
 
     files = (File(output, attrgetter("table")),)
     emit(

@@ -1,6 +1,7 @@
 """Correlated workers: who they are, and how far their votes are discounted."""
 
 from quorate.trust.correlated.agreement import pairs_to_test as pairs_to_test
+from quorate.trust.correlated.finding import MOST_LABELS as MOST_LABELS
 from quorate.trust.correlated.finding import CorrelationFit as CorrelationFit
 from quorate.trust.correlated.finding import Independence as Independence
 from quorate.trust.correlated.finding import fit_groups as fit_groups

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from quorate import kernels
 from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
@@ -45,6 +47,7 @@ from quorate.votes.blocks import Blocks, MemoryBlocks
 
 ROUNDS = 4
 MOST_LABELS, MOST_BLOCKS = 500_000, 8  # of the sample that is tested
+MOST_CLASSES, MOST_CELLS = 100, 20_000_000  # of confusion matrices
 
 
 class Independence(NamedTuple):
@@ -103,6 +106,7 @@ def groups_among(blocks: Blocks, seed: int, engine: Engine) -> Groups:
     if not blocks.n_labels or shape.n_classes < 2 or shape.n_workers < 2:
         return ()
     labels = replace(_some_tasks(blocks, seed), weight=None).without_repeats()
+    labels = _with_few_classes(labels)
     runs = pairs_to_test(labels, seed)
     if not any(len(pairs.first) for pairs in runs):
         return ()
@@ -118,6 +122,18 @@ def _some_tasks(blocks: Blocks, seed: int) -> Labels:
         drawn = kernels.hashed_uniform(block.task_keys(), 1, seed)[:, 0]
         parts.append(block.only_tasks(drawn < share))
     return joined(parts)
+
+
+def _with_few_classes(labels: Labels) -> Labels:
+    """The labels, with all but the most frequent as one where confusion matrices would get too
+    large."""
+    most = int(np.clip((MOST_CELLS / labels.n_workers) ** 0.5, 2, MOST_CLASSES))
+    if labels.n_classes <= most:
+        return labels
+    rank = np.bincount(labels.label, minlength=labels.n_classes).argsort(kind="stable")[::-1]
+    code = np.full(labels.n_classes, most - 1, dtype=np.int32)
+    code[rank[: most - 1]] = np.arange(most - 1)
+    return labels.with_classes(code, most)
 
 
 def fit_groups(labels: Labels, runs: Sequence[PairCounts], engine: Engine) -> CorrelationFit:

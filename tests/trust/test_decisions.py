@@ -1,0 +1,141 @@
+"""Which answers are decided: against plain loops, and over draws of what is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import quorate
+from quorate.answers import Overview, stratum
+from quorate.kernels import Floats
+from quorate.model import Calibration
+from quorate.trust import Check, Shift, decide, n_decided
+
+
+def overview_of(confidence: Floats) -> Overview:
+    posterior = np.stack([confidence, 1 - confidence], axis=1)
+    return Overview.of(posterior, np.zeros(len(confidence), dtype=np.int32))
+
+
+def slowly(confidence: Floats, check: Check, max_error: float) -> int:
+    """How many are decided by conformal selection, stratum by stratum."""
+    own, known = stratum(confidence).tolist(), stratum(check.confidence).tolist()
+    most = 0
+    for least in set(own):
+        decided = sum(place >= least for place in own)
+        wrong = sum(
+            (1 - right) * (place >= least)
+            for place, right in zip(known, check.right.tolist(), strict=True)
+        )
+        if (1 + wrong) / (len(known) + 1) * len(own) / decided <= max_error:
+            most = max(most, decided)
+    return most
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_conformal_selection_in_loops(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    confidence = random.beta(8, 1, size=300) * 0.5 + 0.5
+    known = random.beta(8, 1, size=60) * 0.5 + 0.5
+    check = Check(known, (random.random(60) < known).astype(float))
+    overview = overview_of(confidence)
+    decision = decide(overview, Shift.of(Calibration()), check, 0.1)
+    assert decision.promised
+    decided = int((confidence >= decision.min_confidence).sum())
+    assert decided == slowly(confidence, check, 0.1) == n_decided(overview, decision.min_confidence)
+
+
+def test_the_promise_holds_over_draws_of_the_known() -> None:
+    """However badly confidences are calibrated: here nobody is right as often as is said."""
+    random = np.random.default_rng(0)
+    errors = []
+    for _ in range(300):
+        confidence = random.uniform(0.6, 1, size=400)
+        right = (random.random(400) < 1 - 2 * (1 - confidence) ** 1.5).astype(float)
+        check = Check(confidence[:80], right[:80])
+        decision = decide(overview_of(confidence[80:]), Shift.of(Calibration()), check, 0.1)
+        chosen = confidence[80:] >= decision.min_confidence
+        errors.append(float(1 - right[80:][chosen].mean()) if chosen.any() else 0.0)
+    assert 0.04 < np.mean(errors) < 0.1 + 2 * np.std(errors) / 300**0.5
+
+
+def test_too_few_known_answers_promise_nothing() -> None:
+    confidence = np.linspace(0.5, 1, 100)
+    check = Check(np.full(18, 0.99), np.ones(18))
+    few = decide(overview_of(confidence), Shift.of(Calibration(0, 0.1)), check, 0.05)
+    assert not few.promised and "19 known answers" in few.note
+    enough = Check(np.full(19, 0.99), np.ones(19))
+    assert decide(overview_of(confidence), Shift.of(Calibration(0, 0.1)), enough, 0.05).promised
+
+
+def test_by_the_model_alone_the_mean_error_of_the_decided_is_what_was_asked() -> None:
+    confidence = np.random.default_rng(0).uniform(0.5, 1, size=5000)
+    decision = decide(overview_of(confidence), Shift.of(Calibration(0.0, 0.01)), None, 0.1)
+    chosen = confidence >= decision.min_confidence
+    assert not decision.promised
+    assert 0.09 < 1 - confidence[chosen].mean() <= 0.1
+
+
+def test_all_or_nothing() -> None:
+    shift = Shift.of(Calibration(0.0, 0.01))
+    sure, unsure = overview_of(np.full(50, 0.999)), overview_of(np.full(50, 0.6))
+    assert decide(sure, shift, None, 0.05).min_confidence == 0
+    nothing = decide(unsure, shift, None, 0.05).min_confidence
+    assert nothing == 1 and n_decided(unsure, nothing) == 0
+
+
+def votes_and_truth(seed: int = 0) -> tuple[list[tuple[int, int, str]], dict[int, str]]:
+    random = np.random.default_rng(seed)
+    truth = random.integers(2, size=400)
+    said = np.where(random.random((400, 5)) < 0.8, truth[:, None], 1 - truth[:, None])
+    votes = [(t, w, "ny"[said[t, w]]) for t in range(400) for w in range(5)]
+    return votes, {t: "ny"[truth[t]] for t in range(400)}
+
+
+def test_max_error_decides_and_says_how() -> None:
+    votes, truth = votes_and_truth()
+    gold = {t: truth[t] for t in range(100)}
+    result = quorate.aggregate(votes, gold=gold, max_error=0.05)
+    assert result.decision is not None and result.decision.promised
+    table = result.labels
+    undecided = table.filter(pl.col("label").is_null())
+    assert len(undecided) == result.overview.undecided > 0
+    assert set(table.drop_nulls()["task"]) >= set(gold)
+    assert undecided["confidence"].max() < result.min_confidence
+    rest = [row for row in table.drop_nulls().rows() if row[0] not in gold]
+    assert np.mean([label != truth[task] for task, label, _ in rest]) < 0.1
+    assert result.expected_error_of_decided.error < result.expected_error.error
+    assert "conformal selection" in result.notes[-1]
+    alone = quorate.aggregate(votes, max_error=0.05)
+    assert alone.decision is not None and not alone.decision.promised
+    assert "19 known answers" in alone.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"max_error": 1.5}, "probability"),
+        ({"max_error": 0.0}, "above 0"),
+        ({"max_error": 0.1, "min_confidence": 0.9}, "leave min_confidence out"),
+        ({"max_error": 0.1, "multilabel": True}, "one right answer"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(how: dict[str, Any], says: str) -> None:
+    with pytest.raises(quorate.QuorateError, match=says):
+        quorate.aggregate([(0, 0, "a"), (0, 1, "a")], **how)
+
+
+def test_a_decision_is_saved_and_loaded(tmp_path: Any) -> None:
+    votes, truth = votes_and_truth()
+    result = quorate.aggregate(votes, gold={t: truth[t] for t in range(60)}, max_error=0.1)
+    result.save(tmp_path / "a.quorate")
+    loaded = quorate.load(tmp_path / "a.quorate")
+    assert loaded.labels.equals(result.labels)
+    assert loaded.decision == result.decision
+    assert loaded.expected_error == result.expected_error
+    assert loaded.expected_error_of_decided == result.expected_error_of_decided
+    new = [("new", 0, "y"), ("new", 1, "y"), ("new", 7, "n")]
+    assert loaded.predict(new).equals(result.predict(new))
