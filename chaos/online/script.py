@@ -75,6 +75,8 @@ def make_script(seed: int, length: int = 60, removing: bool = True) -> Script:
         settings["smoothing"] = 0.5
     if chance.random() < 0.3:
         settings["classes"] = ["a", "b", "c"]
+    if settings["method"] == "auto":
+        length //= 3  # a settling is several fits, and is done again whenever it is opened
     crowd = _Crowd(chance)
     steps: list[Step] = []
     if chance.random() < 0.2:

@@ -74,7 +74,7 @@ class Online:
         >>> online.label("photo-3")
         Answer(task='photo-3', label='cat', confidence=1.0)
         >>> online.worker("ann").labels, online.next_tasks(1)
-        (3, ['photo-1'])
+        (3, ['photo-2'])
     """
 
     def __init__(
