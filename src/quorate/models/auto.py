@@ -5,7 +5,7 @@ votes. So models stand on three rungs, each of which assumes less than the one b
 
     one coin    each worker is right with one probability (Bayesian one-coin)
     matrices    each worker has habits: a confusion matrix drawn around the crowd's (hierarchical
-                Dawid-Skene), or labels that come when the worker spams (MACE); both, evenly
+                Dawid-Skene), or labels that come when the worker spams (MACE); both of them
     kinds       tasks of a class are of two kinds, on which workers err differently (two kinds)
 
 How much each rung weighs, held-out votes say: see `ladder`. Each model takes a few steps from the

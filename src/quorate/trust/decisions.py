@@ -23,7 +23,7 @@ import numpy as np
 
 from quorate.answers import STRATA, WIDTH, Overview, least_confidence, stratum
 from quorate.kernels import Floats
-from quorate.trust.recalibration import Check, Shift
+from quorate.trust.recalibration import Check, Shift, mean_error, tasks_by_stratum
 
 ALL, NONE = 0.0, 1.0  # confidences that every answer reaches, and only known ones
 
@@ -54,15 +54,15 @@ class Decision(NamedTuple):
 
 def decide(overview: Overview, shift: Shift, check: Check | None, max_error: float) -> Decision:
     """The confidence down to which answers are decided."""
-    tasks = overview.strata[:, 1 : 1 + len(overview.answered)].sum(axis=1)
+    tasks = tasks_by_stratum(overview)
     decided = tasks[::-1].cumsum()[::-1]
     if check is not None and (len(check.right) + 1) * max_error >= 1:
         wrong = np.bincount(stratum(check.confidence), 1 - check.right, minlength=STRATA)
         share = (1 + wrong[::-1].cumsum()[::-1]) / (len(check.right) + 1)
         found = share * tasks.sum() / np.maximum(decided, 1)
         return Decision(_least(found, decided, max_error), max_error, True)
-    mean = overview.strata[:, 0] / np.where(tasks > 0, tasks, 1.0)
-    errors = (tasks * shift.expected(mean))[::-1].cumsum()[::-1]
+    expected = shift.errors(mean_error(overview), tasks) @ shift.probability
+    errors = (tasks * expected)[::-1].cumsum()[::-1]
     found = errors / np.maximum(decided, 1)
     return Decision(_least(found, decided, max_error), max_error, False)
 
@@ -84,7 +84,7 @@ def of_the_decided(overview: Overview, min_confidence: float) -> Overview:
 
 def n_decided(overview: Overview, min_confidence: float) -> int:
     """The number of answers that are decided, known ones among them."""
-    tasks = overview.strata[_first(min_confidence) :, 1 : 1 + len(overview.answered)].sum()
+    tasks = tasks_by_stratum(overview)[_first(min_confidence) :].sum()
     return round(float(tasks)) + overview.known
 
 

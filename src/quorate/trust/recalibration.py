@@ -5,10 +5,12 @@ number b for all answers,
 
     log-odds of an error = log-odds of p + b,
 
-of which a method's calibration on public data is the prior, a normal distribution. Known answers
-say more: each is compared with the answer that was found while it was hidden (see `crossfit`), and
-the posterior of b is the prior times the likelihood of which answers are wrong. As known answers
-are a random sample, what it says of all answers together holds whatever the shape of confidences.
+of which a method's calibration on public data is the prior, a normal distribution. There the error
+is that of all answers together, and p its mean; those of single answers are in proportion to their
+p. Known answers say more, of single answers too: each is compared with the answer that was found
+while it was hidden (see `crossfit`), and the posterior of b is the prior times the likelihood of
+which answers are wrong. As known answers are a random sample, what it says of all answers together
+holds whatever the shape of confidences.
 
 Expected errors and class shares are integrals over b, by strata of confidence.
 """
@@ -46,9 +48,11 @@ class Check(NamedTuple):
 
 
 class Shift(NamedTuple):
-    """The probability of each b of the grid."""
+    """The probability of each b of the grid; and whether it is that of single answers, or of their
+    mean."""
 
     probability: Floats
+    of_answers: bool
 
     @classmethod
     def of(cls, calibration: Calibration, check: Check | None = None) -> Shift:
@@ -61,16 +65,33 @@ class Shift(NamedTuple):
             evidence = check.right @ log_right + (1 - check.right) @ log_wrong
             log_density = log_density + ONE_NUMBER * evidence
         density = np.exp(log_density - log_density.max())
-        return cls(density / density.sum())
-
-    def errors(self, p: Floats) -> Floats:
-        """The probability of an error for each p and b."""
-        errors: Floats = 1 / (1 + np.exp(-(_log_odds(p)[:, None] + GRID)))
-        return errors
+        return cls(density / density.sum(), check is not None)
 
     def expected(self, p: Floats) -> Floats:
-        """The probability of an error for each p, over all b."""
-        return self.errors(p) @ self.probability
+        """The probability of an error for each p of an answer, over all b."""
+        return _shifted(p) @ self.probability
+
+    def mean_error(self, p: Floats, tasks: Floats) -> Floats:
+        """The mean error by b over strata of so many tasks with a mean error p."""
+        n = max(float(tasks.sum()), 1.0)
+        if self.of_answers:
+            return tasks @ _shifted(p) / n
+        return _shifted(np.array([tasks @ p / n]))[0]
+
+    def errors(self, p: Floats, tasks: Floats) -> Floats:
+        """The probability of an error in each of these strata, by b."""
+        if self.of_answers:
+            return _shifted(p)
+        mean = tasks @ p / max(float(tasks.sum()), 1.0)
+        ratio = self.mean_error(p, tasks) / max(float(mean), LEAST_ERROR)
+        errors: Floats = np.minimum(p[:, None] * ratio, 1.0)
+        return errors
+
+
+def _shifted(p: Floats) -> Floats:
+    """The probability of an error for each p and b."""
+    shifted: Floats = 1 / (1 + np.exp(-(_log_odds(p)[:, None] + GRID)))
+    return shifted
 
 
 def _log_odds(p: Floats) -> Floats:
@@ -109,11 +130,11 @@ class ExpectedError(NamedTuple):
             >>> [round(share, 2) for share in ExpectedError.of(overview, shift)]
             [0.07, 0.04, 0.12]
         """
-        tasks = _tasks(overview)
+        tasks = tasks_by_stratum(overview)
         if not tasks.sum():
             return cls(0.0, 0.0, 0.0)
-        errors = tasks @ shift.errors(_mean_error(overview)) / tasks.sum()
-        return cls(*_share(errors, shift, tasks.sum()))
+        errors = shift.mean_error(mean_error(overview), tasks)
+        return cls(*_share(errors, shift, float(tasks.sum())))
 
 
 def class_share_intervals(overview: Overview, shift: Shift) -> list[Share]:
@@ -121,7 +142,7 @@ def class_share_intervals(overview: Overview, shift: Shift) -> list[Share]:
     among them, and with errors elsewhere as the posterior would have it."""
     n_classes = len(overview.answered)
     chosen, left = np.split(overview.strata[:, 1:], 2, axis=1)
-    errors = shift.errors(_mean_error(overview))
+    errors = shift.errors(mean_error(overview), tasks_by_stratum(overview))
     known = overview.answered - chosen.sum(axis=0)
     unknown = chosen.T @ (1 - errors) + left.T @ errors  # [class, b]
     n = max(overview.tasks, 1)
@@ -129,16 +150,16 @@ def class_share_intervals(overview: Overview, shift: Shift) -> list[Share]:
     return [Share(*_share(shares[c], shift, n)) for c in range(n_classes)]
 
 
-def _tasks(overview: Overview) -> Floats:
+def tasks_by_stratum(overview: Overview) -> Floats:
     """The number of tasks in each stratum."""
     n_classes = (overview.strata.shape[1] - 1) // 2
     tasks: Floats = overview.strata[:, 1 : 1 + n_classes].sum(axis=1)
     return tasks
 
 
-def _mean_error(overview: Overview) -> Floats:
+def mean_error(overview: Overview) -> Floats:
     """The mean error probability of each stratum."""
-    tasks = _tasks(overview)
+    tasks = tasks_by_stratum(overview)
     mean: Floats = overview.strata[:, 0] / np.where(tasks > 0, tasks, 1.0)
     return mean
 
