@@ -170,10 +170,8 @@ def test_gold_is_the_whole_set_of_right_options() -> None:
         assert result.posterior[:2].tolist() == [[1, 0, 0], [0, 1, 1]]
     strange = quorate.aggregate(CHOICES, multilabel=True, gold={"t1": ["cow", "cat"], "t2": "cat"})
     assert strange.posterior[:2].tolist() == [[0, 1, 0], [0, 1, 0]]
-    assert strange.notes == (
-        "1 options of the gold answers were never chosen, and are left out.",
-        "No vote could be held out to weight the models by: they count alike.",
-    )
+    never = "1 options of the gold answers were never chosen, and are left out."
+    assert strange.notes == (never,)
 
 
 def test_features_are_for_every_option() -> None:

@@ -296,7 +296,7 @@ def test_a_directory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "about",
-    ["", "nonsense", "[]", "3", "null", "{}", '{"quorate": 2}', '{"quorate": 2, "model": 3}'],
+    ["", "nonsense", "[]", "3", "null", "{}", '{"quorate": 3}', '{"quorate": 3, "model": 3}'],
 )
 def test_a_foreign_archive(about: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "r.quorate", "w") as archive:
@@ -307,7 +307,7 @@ def test_a_foreign_archive(about: str, tmp_path: Path) -> None:
 def test_a_format_of_later(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "r.quorate", "w") as archive:
         archive.writestr("result.json", '{"quorate": 99}')
-    with pytest.raises(DataError, match="in format 99; this Quorate reads 2"):
+    with pytest.raises(DataError, match="in format 99; this Quorate reads 3"):
         quorate.load(tmp_path / "r.quorate")
 
 

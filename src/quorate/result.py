@@ -535,7 +535,8 @@ def _checked(result: Result) -> Result:
         *((values, (n_workers,)) for values in by_worker),
         *((values, (n_workers, n_classes, n_classes)) for values in (*(interval or ()), *matrices)),
     ]
-    probabilities = [part.posterior, *by_worker, *(interval or ()), *(result.check or ())]
+    beliefs = [part.posterior, *by_worker, *(interval or ()), *(result.check or ())]
+    probabilities = [*beliefs, result.min_confidence]
     sound = (
         all(np.shape(array) == shape for array, shape in shapes)
         and part.codes.dtype.kind == "i"

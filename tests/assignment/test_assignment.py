@@ -204,11 +204,11 @@ def test_a_confidence_leaves_what_is_sure_alone() -> None:
 def test_an_error_that_is_reached_and_one_that_is_not() -> None:
     votes, _ = crowd_votes(400)
     now = assign(votes, 1).error_now
-    plan = assign(votes, max_error=0.8 * now)
+    plan = assign(votes, target_error=0.8 * now)
     assert plan.error_after <= 0.8 * now and "is down to" in plan.reason
     shorter = assign(votes, budget=len(plan.table) - 1)
     assert shorter.error_after > 0.8 * now
-    far = assign(votes, max_error=1e-9)
+    far = assign(votes, target_error=1e-9)
     assert "look again" in far.reason and far.error_after > 1e-9
 
 
@@ -230,7 +230,7 @@ def test_the_curve_says_what_budgets_buy() -> None:
         ({"budget": 1, "policy": "luck"}, "policy is one of"),
         ({"budget": 1, "ask": "all"}, "ask is one of"),
         ({"confidence": 2}, "confidence is between 0 and 1"),
-        ({"max_error": 0}, "max_error is between 0 and 1"),
+        ({"target_error": 0}, "target_error is between 0 and 1"),
         ({"budget": 1, "avialable": ["x"]}, "did you mean 'available'"),
         ({"budget": 1, "available": {"x": 2.0}}, "mapping of workers has columns"),
         ({"budget": 1, "seed": -1}, "seed must be"),

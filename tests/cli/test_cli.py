@@ -666,7 +666,7 @@ def test_assign() -> None:
     table = pl.read_csv("next.csv")
     assert set(table["worker"]) <= {"ann", "zoe"} and table["task"][0] == "new"
     assert result.stderr == f"Wrote next.csv ({len(table)} rows).\n"
-    assert strict(succeed(*args, "--max-error", "0.4", "--json").stdout)["votes"] <= len(table)
+    assert strict(succeed(*args, "--target-error", "0.4", "--json").stdout)["votes"] <= len(table)
     assert run("assign", "votes.csv").exit_code == 2
 
 

@@ -25,17 +25,17 @@ class Limits(NamedTuple):
 
     budget: float | None
     confidence: float | None
-    max_error: float | None
+    target_error: float | None
 
     def require_one(self) -> None:
         """Refuse to go on for ever, and limits that nothing reaches."""
         if self == (None, None, None):
             raise UsageError(
-                "Say when to stop: a budget, a confidence, or an expected error (max_error)."
+                "Say when to stop: a budget, a confidence, or an expected error (target_error)."
             )
         if self.budget is not None:
             require_number("budget", self.budget, at_least=0)
-        for name, share in (("confidence", self.confidence), ("max_error", self.max_error)):
+        for name, share in (("confidence", self.confidence), ("target_error", self.target_error)):
             if share is not None and not 0 < share < 1:
                 raise UsageError(f"{name} is between 0 and 1, not {share!r}.")
 
@@ -87,8 +87,8 @@ class Asking:
     def _enough(self, left: float) -> str:
         """The limit that has been reached; nothing as long as none has."""
         limits = self.limits
-        if limits.max_error is not None and self.error <= limits.max_error:
-            return f"the expected error is down to {limits.max_error}"
+        if limits.target_error is not None and self.error <= limits.target_error:
+            return f"the expected error is down to {limits.target_error}"
         if limits.budget is not None and left < self.pool.cost.min(initial=np.inf):
             return "the budget is spent"
         return ""
@@ -96,7 +96,7 @@ class Asking:
     def _out_of(self, everyone_asked: bool) -> str:
         """Why there are no more votes to ask for, although no limit has been reached."""
         limits = self.limits
-        if limits.budget is None and limits.max_error is None:
+        if limits.budget is None and limits.target_error is None:
             return f"every label below a confidence of {limits.confidence} gets a vote"
         if limits.budget is None and not everyone_asked:
             return "no further ahead can be seen: look again when they are in"
@@ -122,7 +122,7 @@ class Asking:
         rounds = 1
         if limits.budget is not None:
             rounds = len(self.pool.workers)
-        elif limits.max_error is not None:
+        elif limits.target_error is not None:
             rounds = self.situation.ahead.shape[1] - 1  # votes that are looked ahead to
         for _ in range(rounds):
             yield from order

@@ -114,7 +114,7 @@ def assign(
     policy: str = "gain",
     method: str | AnyModel = "auto",
     confidence: float | None = None,
-    max_error: float | None = None,
+    target_error: float | None = None,
     **how: Unpack[Assigning],
 ) -> Assignment:
     """Which votes to ask for next, best first.
@@ -133,7 +133,7 @@ def assign(
     names tasks that have no vote yet, or is a table of them. A text is one name, or that of a file.
 
     It stops at the `budget` (in units of cost), when every task has at least this `confidence`, or
-    when the expected share of wrong labels is down to `max_error`.
+    when the expected share of wrong labels is down to `target_error`.
 
     What is believed so far is what `aggregate` returns, with the same `method`, `discount` and
     `ordered`: its confidences, its expected error, and the expected counts of its workers' labels,
@@ -151,7 +151,7 @@ def assign(
         >>> plan.error_after < plan.error_now
         True
     """
-    limits = Limits(budget, confidence, max_error)
+    limits = Limits(budget, confidence, target_error)
     _require_known(policy, limits, how)
     reading: Reading = some_of(how, Reading)
     read = read_votes(votes, **reading)
@@ -196,7 +196,7 @@ def assign(
 
 def _require_known(policy: str, limits: Limits, how: Assigning) -> None:
     """Refuse what cannot be, before anything is read."""
-    named_here = ("budget", "policy", "method", "confidence", "max_error")
+    named_here = ("budget", "policy", "method", "confidence", "target_error")
     refuse_unknown("assign", how, (*Assigning.__annotations__, *named_here))
     require_choice("policy", policy, POLICIES)
     require_choice("ask", how.get("ask", "anyone"), ("anyone", "best"))

@@ -22,7 +22,9 @@ ASSIGN = "quorate.assignment:assign"
 @click.option(
     "--confidence", type=float, help="Skip tasks whose label has at least this confidence."
 )
-@click.option("--max-error", type=float, help="Stop when the expected error rate is down to this.")
+@click.option(
+    "--target-error", type=float, help="Stop when the expected error rate is down to this."
+)
 @options.output_option("-o", "--output", help="Where the assignments go.")
 @click.option(
     "--policy",
@@ -59,7 +61,7 @@ def assign(votes: Any, output: str | None, **given: Any) -> None:
 
     The answer comes with what the votes are expected to buy, by the labels and the expected error
     of `quorate aggregate`. At least one of --budget, --confidence
-    and --max-error has to be given.
+    and --target-error has to be given.
     """
     printing = Printing.of(given)
     model = options.model_of(given.pop("method"), given.pop("settings"))
