@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs reference papers papers-quick bench chaos chaos-quick lock clean
+.PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -44,6 +44,10 @@ bench: $(VENV)/.installed-peers
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/race.py
 	$(BIN)/python benchmarks/methods.py
+
+# What the default method is worth, on public and simulated crowds, and with known answers.
+field: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/field.py
 
 # Attacks on what keeps votes: kills, flipped bits, full disks and more, in ten minutes on two cores.
 chaos: $(VENV)/.installed-dev
