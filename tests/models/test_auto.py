@@ -200,7 +200,7 @@ def test_a_crowd_with_an_inverted_worker_leans_to_matrices_and_keeps_its_accurac
     result = auto(people.labels)
     plain = fit(DawidSkene(), people.labels, engine=Threads(1))
     weights = weights_of(result)
-    assert weights["hierarchical"] == weights["mace"] > 0.4
+    assert weights["hierarchical"] > weights["mace"] > 0.4
     assert "confusion matrices predict them better" in result.mixture["why"]
     assert metrics.error(result.posterior, people.truth) < 0.11
     apart = result.workers_frame["accuracy"] - plain.workers_frame["accuracy"]
@@ -308,7 +308,7 @@ def test_all_votes_held_out_or_none(
     monkeypatch.setattr(ladder, "ENOUGH", n_folds * labels.n_labels)
     result = auto(labels)
     np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
-    np.testing.assert_allclose(result.params.weights, [0.8, 0.1, 0.1, 0.0])
+    np.testing.assert_allclose(result.params.weights, [0.8, 0.11, 0.09, 0.0])
     assert result.mixture["dependence"] == 1
     none = part >= n_folds
     assert result.mixture["held_out_votes"] == (0 if none else labels.n_labels)

@@ -45,7 +45,7 @@ def member_weights(folds: list[Fold]) -> list[float]:
                 for_kinds[task] += math.log(kinds / matrices)
     a = 0.2 + 0.7 * climb(for_matrices, n)
     g = 0.6 * climb(for_kinds, n)
-    return [1 - a, a * (1 - g) / 2, a * (1 - g) / 2, a * g]
+    return [1 - a, 0.55 * a * (1 - g), 0.45 * a * (1 - g), a * g]
 
 
 def without_little(weights: list[float]) -> list[float]:
