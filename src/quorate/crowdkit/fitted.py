@@ -25,6 +25,7 @@ from quorate.votes.store import Progress
 
 STRATEGY_PRIOR = 10.0  # Crowd-Kit's pseudo-count of each label of a worker who spams
 LEAST = 1e-6  # pseudo-count of MACE
+SETTLED = 1e-12  # change of MACE's objective, relatively, that is little more than rounding
 
 
 class Learned(NamedTuple):
@@ -64,8 +65,9 @@ def of_all(tol: float, crowd: Crowd) -> float:
 def _begun(model: AnyModel, labels: Labels) -> Learned:
     """What a model begins with, and what its opening phase learns from that."""
     opening, _ = model.phases(labels[:0])
-    local, stats = opening.sweep(labels, None, model.begin(labels))
-    params = opening.estimate(stats, None)
+    start = model.start(labels[:0])
+    local, stats = opening.sweep(labels, start, model.begin(labels))
+    params = opening.estimate(dense(stats), start)
     posterior = model.posterior(labels, params, local)
     codes = kernels.choose(posterior, model.ties, model.seed, labels.task_keys)
     per_task = model.per_task(labels, params, local)
@@ -181,7 +183,7 @@ def matrices_of(initial_error: Any, crowd: Crowd, *, whole: bool) -> Floats:
     values = columns.to_numpy(dtype=float)
     worker = crowd.workers.get_indexer(initial_error.index.get_level_values("worker"))
     label = crowd.classes.get_indexer(initial_error.index.get_level_values("label"))
-    if (label < 0).any() or len(initial_error.columns) != len(crowd.classes):
+    if (label < 0).any() or set(initial_error.columns) != set(crowd.classes):
         raise DataError(f"initial_error has other labels than the votes: {list(crowd.classes)}.")
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise DataError("initial_error has a value that is missing, negative, or not a number.")
@@ -332,12 +334,12 @@ class MACE(WithProbas):
             require_number("smoothing", self.smoothing, at_least=LEAST)
             even = (self.smoothing, self.smoothing)
             return PlainMACE(
-                competence_prior=even, strategy_prior=self.smoothing, tol=0.0, ties="first"
+                competence_prior=even, strategy_prior=self.smoothing, tol=SETTLED, ties="first"
             )
         self.refuse("smoothing", "method='vb' has priors in its place")
         prior = (self.beta, self.alpha)
         return models.MACE(
-            competence_prior=prior, strategy_prior=STRATEGY_PRIOR, tol=0.0, ties="first"
+            competence_prior=prior, strategy_prior=STRATEGY_PRIOR, tol=SETTLED, ties="first"
         )
 
 

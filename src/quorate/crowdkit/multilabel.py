@@ -12,7 +12,7 @@ import pandas as pd
 
 from quorate.crowdkit.aggregator import Aggregator, found
 from quorate.crowdkit.crowd import complete
-from quorate.crowdkit.voting import MajorityVote
+from quorate.crowdkit.voting import GoldMajorityVote, MajorityVote
 from quorate.errors import DataError, UsageError
 
 
@@ -29,9 +29,11 @@ class BinaryRelevance(Aggregator):
 
     def fit(self, data: Any) -> Self:
         """Learn from votes."""
-        if not isinstance(self.base_aggregator, Aggregator):
+        base = self.base_aggregator
+        if not isinstance(base, Aggregator) or isinstance(base, GoldMajorityVote):
             raise UsageError(
-                f"base_aggregator is one of quorate.crowdkit's, not {self.base_aggregator!r}."
+                "base_aggregator is an aggregator of quorate.crowdkit that needs no known answers,"
+                f" not {base!r}."
             )
         votes = complete(data)
         _require_lists(votes["label"])
@@ -42,7 +44,7 @@ class BinaryRelevance(Aggregator):
         for i, label in enumerate(labels):
             chosen = np.zeros(len(votes), dtype=np.int64)
             chosen[row[code == i]] = 1
-            self.aggregators_[label] = replace(self.base_aggregator)
+            self.aggregators_[label] = replace(base)
             self.aggregators_[label].fit_predict(votes.assign(label=chosen))
         if self.aggregators_:
             self.labels_ = self._right_labels()
