@@ -157,6 +157,12 @@ def test_uncertainty_that_cannot_be_is_refused() -> None:
         uncertainty(quiz(), aggregator=DawidSkene())
 
 
+@pytest.mark.parametrize("measure", [alpha_krippendorff, consistency, uncertainty])
+def test_nothing_cannot_be_measured(measure: Any) -> None:
+    with pytest.raises(DataError, match="There are no labels to measure"):
+        measure(quiz()[:0])
+
+
 # Accuracy on aggregates.
 
 

@@ -74,8 +74,17 @@ def test_the_answer_has_the_greatest_weight_even_if_weights_are_negative(
     for task, of_task in votes.items():
         best = max(of_task.get(label, 0.0) for label in labels)
         assert of_task.get(fitted.labels_[task], 0.0) == pytest.approx(best)
-    assert np.isfinite(fitted.probas_.to_numpy()).all()
-    assert (fitted.probas_.idxmax(axis=1) == fitted.labels_).all()
+        assert np.isfinite(fitted.probas_.loc[task]).all()
+        assert fitted.probas_.loc[task, fitted.labels_[task]] == fitted.probas_.loc[task].max()
+
+
+def test_of_labels_without_weight_one_that_somebody_gave_wins() -> None:
+    """bob agrees with nobody, so that his vote alone has no weight."""
+    votes = [("t", "ann", "a"), ("t", "cid", "a"), ("t", "bob", "b"), ("u", "bob", "b")]
+    clumsy = pd.Series({"t": "a", "u": "a"})
+    fitted = GoldMajorityVote()
+    assert fitted.fit_predict(pd.DataFrame(votes, columns=ROLES), clumsy)["u"] == "b"
+    assert fitted.skills_["bob"] == 0 and fitted.probas_.loc["u"].to_list() == [0.5, 0.5]
 
 
 def test_of_tied_labels_the_first_in_the_table_wins_and_with_skills_the_first_in_order() -> None:
@@ -215,13 +224,15 @@ def test_skills_of_some_tasks_label_others(kind: Any) -> None:
     assert labels.to_dict() == answers
     with pytest.raises(DataError, match="have no skill, 'stranger' among them"):
         fitted.predict(new.assign(worker="stranger"))
+    assert fitted.predict(new[:0]).empty and len(fitted.skills_) == data["worker"].nunique()
     with pytest.raises(UsageError, match="fit comes before predict"):
         kind().predict(new)
 
 
 @pytest.mark.parametrize("kind", [*LEARNERS, MajorityVote])
 def test_a_table_without_votes_gives_empty_tables(kind: Any) -> None:
-    assert kind().fit_predict(NOTHING).empty
+    found = kind().fit_predict(NOTHING)
+    assert found.empty and found.name == "agg_label"
     assert kind().fit(NOTHING).skills_.empty
 
 

@@ -18,7 +18,8 @@ try:
 except ImportError:
     raise UsageError("quorate.crowdkit needs pandas: pip install 'quorate[pandas]'.") from None
 
-from quorate.crowdkit.fitted import GLAD, KOS, MACE, DawidSkene, OneCoinDawidSkene
+from quorate.crowdkit.confusion import DawidSkene, OneCoinDawidSkene
+from quorate.crowdkit.fitted import GLAD, KOS, MACE
 from quorate.crowdkit.measures import (
     accuracy_on_aggregates,
     alpha_krippendorff,

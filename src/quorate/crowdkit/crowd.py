@@ -37,7 +37,8 @@ class Crowd:
             label, classes = _coded(votes["label"], in_order)
         else:
             classes = pd.Index(classes, name="label")
-            label = _codes_among(classes, votes["label"], "The table")
+            label = classes.get_indexer(votes["label"])
+            _require_known(votes["label"], label, classes)
         labels = Labels.from_codes(task, worker, label, n_classes=len(classes))
         return cls(labels, tasks, workers, classes)
 
@@ -46,17 +47,22 @@ class Crowd:
         return not self.labels.n_labels
 
     def with_known(self, true_labels: Any) -> Crowd:
-        """The votes with known answers, a Series by task; of other tasks they are left out."""
+        """The votes with known answers, a Series by task: those of other tasks are left out, and
+        labels that nobody gave are further classes."""
         if true_labels is None:
             return self
-        known = by_task(true_labels, "true_labels")
+        known = answers_by_task(true_labels, "true_labels")
         task = self.tasks.get_indexer(known.index)
-        code = _codes_among(self.classes, known[task >= 0], "true_labels")
+        known, task = known[task >= 0], task[task >= 0]
+        more = pd.Index(known[~known.isin(self.classes)].unique())
+        classes = self.classes.append(more).rename("label") if len(more) else self.classes
+        code = classes.get_indexer(known)
         gold: Codes = np.full(len(self.tasks), -1, dtype=np.int32)
-        gold[task[task >= 0]] = code
-        if (gold[task[task >= 0]] != code).any():
+        gold[task] = code
+        if (gold[task] != code).any():
             raise DataError("true_labels has two different answers for one task: keep one of them.")
-        return replace(self, labels=replace(self.labels, gold=gold))
+        labels = replace(self.labels, gold=gold, n_classes=len(classes))
+        return replace(self, labels=labels, classes=classes)
 
     def answers(self, codes: Codes) -> Any:
         """The names of the tasks' answers, as a Series by task."""
@@ -108,7 +114,7 @@ def require_frame(data: Any) -> None:
             )
 
 
-def by_task(answers: Any, what: str) -> Any:
+def answers_by_task(answers: Any, what: str) -> Any:
     """A Series of answers by task, without those that are missing."""
     if not isinstance(answers, pd.Series):
         kind = type(answers).__name__
@@ -130,7 +136,7 @@ def accuracy(votes: Any, truth: Any, by: str | None = None) -> Any:
     if by is None:
         return float(counted["right"].sum() / counted["all"].sum())
     group = votes["task"].map(truth) if by == "true_label" else votes[by]
-    sums = counted.groupby(group[known].rename(by)).sum()
+    sums = counted.groupby(group[known].rename(by), observed=True).sum()
     return sums["right"] / sums["all"]
 
 
@@ -146,12 +152,8 @@ def _coded(column: Any, in_order: bool) -> tuple[Any, Any]:
     return codes, pd.Index(names, name=column.name)
 
 
-def _codes_among(classes: Any, names: Any, what: str) -> Any:
-    """The codes of names that must all be among the classes."""
-    codes = classes.get_indexer(names)
+def _require_known(labels: Any, codes: Any, classes: Any) -> None:
+    """Refuse labels that have no code."""
     if (codes < 0).any():
-        stranger = names[codes < 0].iloc[0]
-        raise DataError(
-            f"{what} has the label {shown(stranger)}, which is none of {list(classes)}."
-        )
-    return codes
+        stranger = labels[codes < 0].iloc[0]
+        raise DataError(f"The table has the label {shown(stranger)}, none of {listed(classes)}.")

@@ -10,9 +10,8 @@ import pandas as pd
 
 from quorate import kernels
 from quorate.crowdkit.aggregator import Aggregator
-from quorate.crowdkit.crowd import Crowd, accuracy, require_frame
-from quorate.crowdkit.crowd import by_task as answers_by_task
-from quorate.crowdkit.voting import MajorityVote, weights
+from quorate.crowdkit.crowd import Crowd, accuracy, answers_by_task, require_frame
+from quorate.crowdkit.voting import MajorityVote, require_skills, weights
 from quorate.errors import DataError, UsageError, require_choice
 from quorate.kernels import Floats
 from quorate.metrics import krippendorff_alpha
@@ -28,7 +27,7 @@ def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | Non
 
     `distance` says how far two labels are apart, from 0 to 1; by default different labels are 1.
     """
-    crowd = Crowd.of(answers)
+    crowd = _crowd(answers)
     votes = crowd.labels.weighted_votes(np.ones(len(crowd.workers))).astype(np.int64)
     votes = votes[votes.sum(axis=1) > 1]
     if not len(votes):
@@ -60,7 +59,7 @@ def consistency(
 
     The labels, and the skills if none are given, are those of the aggregator (`MajorityVote`)."""
     aggregator = MajorityVote() if aggregator is None else aggregator
-    crowd = Crowd.of(answers, in_order=True)
+    crowd = _crowd(answers)
     code = crowd.classes.get_indexer(aggregator.fit_predict(answers)[crowd.tasks])
     accuracies = _accuracies(crowd, workers_skills, aggregator)
     model = OneCoin(prior="uniform")
@@ -83,7 +82,7 @@ def uncertainty(
     A label counts as its worker's skill, and the others as what is left; without skills and an
     aggregator that finds them as 1 and 0."""
     require_choice("compute_by", compute_by, ("task", "worker"))
-    crowd = Crowd.of(answers, in_order=True)
+    crowd = _crowd(answers)
     accuracies = np.ones(len(crowd.workers))
     if workers_skills is not None or aggregator is not None:
         if workers_skills is None:
@@ -119,12 +118,20 @@ def accuracy_on_aggregates(
     return accuracy(answers, truth, by)
 
 
+def _crowd(answers: Any) -> Crowd:
+    crowd = Crowd.of(answers, in_order=True)
+    if crowd.is_empty:
+        raise DataError("There are no labels to measure.")
+    return crowd
+
+
 def _accuracies(crowd: Crowd, skills: Any, aggregator: Aggregator) -> Floats:
     """Skills in the order of the workers, which are probabilities."""
     if skills is None:
         skills = getattr(aggregator, "skills_", None)
     if skills is None:
         raise UsageError(f"{type(aggregator).__name__} finds no skills: give workers_skills.")
+    require_skills(skills)
     known = weights(crowd, skills)
     if (known < 0).any() or (known > 1).any():
         raise DataError("Skills are probabilities here, from 0 to 1: give workers_skills.")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
 from quorate.crowdkit.aggregator import Aggregator, WithProbas, found, found_series
-from quorate.crowdkit.crowd import Crowd, accuracy, by_task, complete
+from quorate.crowdkit.crowd import Crowd, accuracy, answers_by_task, complete
 from quorate.errors import DataError, UsageError, require_choice, require_number
 from quorate.fitting import fit_labels
-from quorate.kernels import Codes, Floats
+from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.models import RankOne
 from quorate.votes import shown
@@ -21,17 +21,22 @@ from quorate.votes import shown
 class Vote(NamedTuple):
     """The answers, as codes, and the shares of the weight ``[task, class]``."""
 
-    codes: Codes
+    codes: Any
     shares: Floats
 
 
 def vote(labels: Labels, weight: Floats) -> Vote:
-    """The weighted vote; of equal weights the first class wins. A task whose weights sum to less
-    than zero has its shares by the size of that sum, so that the answer has the greatest."""
+    """The weighted vote. Of labels of the same weight those win that somebody gave, and of these
+    the first. Where weights sum to less than zero, shares are of the size of that sum, so that the
+    answer has the greatest."""
     votes = labels.weighted_votes(weight)
+    best = votes == votes.max(axis=1, keepdims=True, initial=-np.inf)
+    given = labels.weighted_votes(np.ones(labels.n_workers)) > 0
     size = np.abs(votes.sum(axis=1, keepdims=True))
     even = np.full_like(votes, 1 / max(labels.n_classes, 1))
-    return Vote(votes.argmax(axis=1), np.divide(votes, size, out=even, where=size > 0))
+    shares = np.divide(votes, size, out=even, where=size > 0)
+    codes = (best * (1 + given)).argmax(axis=1) if len(votes) else np.empty(0, dtype=np.intp)
+    return Vote(codes, shares)
 
 
 @dataclass(eq=False)
@@ -48,7 +53,8 @@ class MajorityVote(WithProbas):
 
     def fit(self, data: Any, skills: Any = None) -> Self:
         """Count votes, weighted by a Series of skills by worker."""
-        if isinstance(skills, pd.Series):
+        if skills is not None:
+            require_skills(skills)
             skills, data = self._known_skills(complete(data), skills.dropna())
         crowd = Crowd.of(data, in_order=skills is not None)
         if crowd.is_empty:
@@ -75,10 +81,14 @@ class MajorityVote(WithProbas):
         return skills, data
 
 
-def weights(crowd: Crowd, skills: Any) -> Floats:
-    """Skills, a Series by worker, in the order of the codes of the workers, who must have one."""
+def require_skills(skills: Any) -> None:
+    """Refuse what is not a Series by worker."""
     if not isinstance(skills, pd.Series) or not skills.index.is_unique:
         raise UsageError("Skills are a Series of numbers indexed by worker, with one of each.")
+
+
+def weights(crowd: Crowd, skills: Any) -> Floats:
+    """Skills in the order of the codes of the workers, who all have one."""
     known: Floats = skills.reindex(crowd.workers).to_numpy(dtype=float)
     lacking = np.isnan(known)
     if lacking.any():
@@ -91,45 +101,43 @@ def weights(crowd: Crowd, skills: Any) -> Floats:
 
 @dataclass(eq=False)
 class Skilled(Aggregator):
-    """Skills, which `fit` finds, and the labels that `predict` finds by them."""
+    """Skills, which `fit` finds, and labels, which `predict` finds by them."""
+
+    shares_name: ClassVar[str]
 
     skills_: Any = found_series("skill")
 
     def predict(self, data: Any) -> Any:
-        """The labels of tasks by the skills that `fit` has found of their workers."""
-        self._vote(data)
+        """The labels of tasks, by the skills that `fit` has found of their workers."""
+        self.predict_shares(data)
         return self.labels_
 
     def fit_predict(self: Any, data: Any, *known: Any, **also_known: Any) -> Any:
-        """The labels of the tasks that are fitted."""
+        """The labels of the tasks that are fitted; the arguments are those of `fit`."""
         return self.fit(data, *known, **also_known).predict(data)
 
-    def _vote(self, data: Any) -> Any:
+    def predict_shares(self, data: Any) -> Any:
+        """The shares of the weight that labels have, kept by their name."""
         if not hasattr(self, "skills_"):
             raise UsageError(f"{type(self).__name__} has no skills yet: fit comes before predict.")
         crowd = Crowd.of(data, in_order=True)
-        if crowd.is_empty:
-            self.nothing()
-            return pd.DataFrame()
         codes, shares = vote(crowd.labels, weights(crowd, self.skills_))
         self.labels_ = crowd.answers(codes)
-        return crowd.by_class(shares)
+        setattr(self, self.shares_name, crowd.by_class(shares))
+        return getattr(self, self.shares_name)
 
 
 @dataclass(eq=False)
 class SkilledWithProbas(Skilled):
     """The same, with each label's share of the weight: ``probas_.loc[task, label]``."""
 
+    shares_name: ClassVar[str] = "probas_"
+
     probas_: Any = found(pd.DataFrame)
 
     def predict_proba(self, data: Any) -> Any:
         """The shares of the labels, by the skills that `fit` has found."""
-        self.probas_ = self._vote(data)
-        return self.probas_
-
-    def predict(self, data: Any) -> Any:
-        self.predict_proba(data)
-        return self.labels_
+        return self.predict_shares(data)
 
     def fit_predict_proba(self: Any, data: Any, *known: Any, **also_known: Any) -> Any:
         """The shares of the labels of the tasks that are fitted."""
@@ -142,7 +150,7 @@ class GoldMajorityVote(SkilledWithProbas):
 
     def fit(self, data: Any, true_labels: Any) -> Self:
         """Judge workers by known answers, a Series by task; a task may have several."""
-        known = by_task(true_labels, "true_labels")
+        known = answers_by_task(true_labels, "true_labels")
         self.skills_ = accuracy(complete(data), known, by="worker").rename("skill")
         return self
 
@@ -193,6 +201,8 @@ class MMSR(Skilled):
     ``scores_.loc[task, label]`` are shares of the weight, which are negative where weights are.
     """
 
+    shares_name: ClassVar[str] = "scores_"
+
     scores_: Any = found(pd.DataFrame)
     loss_history_: Any = found(list)
 
@@ -215,12 +225,7 @@ class MMSR(Skilled):
 
     def predict_score(self, data: Any) -> Any:
         """The scores of the labels, by the skills that `fit` has found."""
-        self.scores_ = self._vote(data)
-        return self.scores_
-
-    def predict(self, data: Any) -> Any:
-        self.predict_score(data)
-        return self.labels_
+        return self.predict_shares(data)
 
     def fit_predict_score(self, data: Any) -> Any:
         """The scores of the labels of the tasks that are fitted."""
