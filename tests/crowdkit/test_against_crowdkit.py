@@ -21,7 +21,7 @@ SAME = ["labels_", "probas_", "skills_", "priors_", "errors_"]
 
 @pytest.fixture(autouse=True)
 def their_check_of_a_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Theirs ask scikit-learn whether they are fitted, which refuses them from 1.7 on."""
+    """Theirs ask scikit-learn whether they are fitted, which refuses them from 1.8 on."""
     for name in ("wawa", "zero_based_skill", "gold_majority_vote"):
         module = import_module(f"crowdkit.aggregation.classification.{name}")
         monkeypatch.setattr(module, "check_is_fitted", lambda *_, **__: None)
