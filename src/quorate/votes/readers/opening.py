@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import lzma
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,6 +48,13 @@ FAULTS = (
 )
 
 
+def faults() -> tuple[type[BaseException], ...]:
+    """What reading a file can raise, with what is raised by libraries that were needed for it."""
+    libraries = (("ijson", "JSONError"), ("zstandard", "ZstdError"))
+    loaded = ((sys.modules.get(module), name) for module, name in libraries)
+    return (*FAULTS, *(getattr(module, name) for module, name in loaded if module is not None))
+
+
 @dataclass(frozen=True)
 class Look:
     """What the first bytes of a file tell: the shape that its records are in, the first of them
@@ -77,7 +85,7 @@ class Opened:
             with self.stream() as file:
                 head = file.read(HEAD)
             return self._look(head.removeprefix(BYTE_ORDER_MARK))
-        except FAULTS:
+        except faults():
             return Look("other")
 
     def _look(self, head: bytes) -> Look:
@@ -144,13 +152,11 @@ class Opened:
 @contextmanager
 def _failing(origin: str) -> Iterator[None]:
     """Context in which whatever cannot be read is one sentence."""
-    from ijson import JSONError  # slow to import
-
     try:
         yield
     except DataError:
         raise
-    except (*FAULTS, JSONError) as error:
+    except faults() as error:
         said = reason(error)
         raise DataError(f"{origin} cannot be read ({said}): write or fetch it again.") from None
 
