@@ -1,0 +1,129 @@
+"""SQLite files, by Python's own module: nothing to install, and values of any type in a column."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import polars as pl
+
+from quorate.errors import DataError
+from quorate.votes.databases.address import Address
+from quorate.votes.databases.database import SECONDS, Database, Relation, exact, quoted
+from quorate.votes.faults import shown
+
+MOST_ROWS = 50_000  # that are Python's objects at a time
+
+
+class SQLite(Database):
+    """A connection to a SQLite file."""
+
+    types: ClassVar = {
+        "integer": "INTEGER",
+        "number": "REAL",
+        "truth": "BOOLEAN",
+        "date": "DATE",
+        "time": "TIMESTAMP",
+        "text": "TEXT",
+    }
+
+    def __init__(self, address: Address, writing: bool) -> None:
+        super().__init__(address)
+        path = quote(str(Path(address.database).absolute()))
+        self._connection = sqlite3.connect(
+            f"file:{path}?mode={'rwc' if writing else 'ro'}",
+            uri=True,
+            timeout=SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            self.run("BEGIN IMMEDIATE" if writing else "BEGIN")
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def tables(self) -> list[Relation]:
+        names = self._rows(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+            " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+        )
+        return [Relation("", name) for (name,) in names]
+
+    def found(self, name: str) -> Relation | None:
+        names = {table.name.lower(): table for table in self.tables()}
+        return super().found(name) or names.get(name.lower())
+
+    def columns(self, query: str) -> list[str]:
+        found = self._connection.execute(f"SELECT * FROM (\n{query}\n) LIMIT 0")
+        return [column[0] for column in found.description]
+
+    def frames(self, query: str, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
+        types = self._types(query, columns)
+        wanted = ", ".join(f"CAST({quoted(c)} AS {types[c][0]})" for c in columns)
+        schema = {name: dtype for name, (_, dtype) in types.items()}
+        decimals = [name for name, (declared, _) in types.items() if declared == "REAL"]
+        found = self._connection.execute(f"SELECT {wanted} FROM (\n{query}\n)")
+        yield pl.DataFrame(schema=schema)
+        while some := found.fetchmany(min(rows, MOST_ROWS)):
+            cells = zip(*some, strict=True)
+            series = [
+                pl.Series(name, values, dtype=schema[name])
+                for name, values in zip(columns, cells, strict=True)
+            ]
+            yield exact(pl.DataFrame(series), decimals, self.address.origin)
+
+    def _types(self, query: str, columns: Sequence[str]) -> dict[str, tuple[str, pl.DataType]]:
+        """Type of each column, in SQL and here: a value of SQLite has its own type, whatever its
+        column says, so that all rows are asked."""
+        kinds = ("text", "integer", "real", "blob")
+        asked = (f"max(typeof({quoted(c)}) = '{kind}')" for c in columns for kind in kinds)
+        ((*found,),) = self._rows(f"SELECT {', '.join(asked)} FROM (\n{query}\n)")
+        types = {}
+        for at, column in enumerate(columns):
+            text, integer, real, blob = found[4 * at : 4 * at + 4]
+            if blob:
+                raise DataError(
+                    f"{self.address.origin} has bytes in its column {shown(column)}: Quorate takes"
+                    " numbers and text."
+                )
+            types[column] = (
+                ("REAL", pl.Float64())
+                if real and not text
+                else ("INTEGER", pl.Int64())
+                if integer and not text
+                else ("TEXT", pl.String())
+            )
+        return types
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query).fetchall()
+
+    def run(self, statement: str) -> None:
+        self._connection.execute(statement)
+
+    def insert(self, table: Relation, frame: pl.DataFrame) -> None:
+        times = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+        names = ", ".join(map(quoted, frame.columns))
+        marks = ", ".join("?" * frame.width)
+        self._connection.executemany(
+            f"INSERT INTO {table.quoted} ({names}) VALUES ({marks})",
+            frame.with_columns(pl.col(times).cast(pl.String)).iter_rows(),
+        )
+
+    def commit(self) -> None:
+        self.run("COMMIT")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @staticmethod
+    def says(error: Exception) -> str | None:
+        if not isinstance(error, (sqlite3.Error, OverflowError, UnicodeError)):
+            return None
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            return "another program is writing it: try again when that is done"
+        return str(error)
