@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-USER_INFO = re.compile(r"(://)[^/\s]*@|(postgres(?:ql)?(?:\+\w+)?://)[^?\s]*@", re.I)
+USER_INFO = re.compile(r"(://)[^/\s]*@|(postgres(?:ql)?(?:\+\w+)?://)\S*@", re.I)
 SECRET = re.compile(
     r"([?&][^=&\s]*(?:sig|token|key|pass|pwd|secret|credential|auth)[^=&\s]*=)[^&\s'\")]*", re.I
 )

@@ -41,6 +41,7 @@ class Address:
         assert scheme is not None
         kind = scheme[1].lower().replace("postgresql", "postgres").replace("postgres", "postgresql")
         place, _, behind = url[scheme.end() :].partition("?")
+        _require_encoded(place, behind)
         given = [word.partition("=") for word in behind.split("&") if word]
         own = {name: unquote(value) for name, _, value in given if name in _OWN}
         others = "&".join("".join(word) for word in given if word[0] not in _OWN)
@@ -88,6 +89,17 @@ def _path(kind: str, place: str) -> str:
     if not place.startswith("/") or not place[1:]:
         raise UsageError(f"The address of a file of {kind} has three slashes: {kind}:///file.db.")
     return unquote(place[1:])
+
+
+def _require_encoded(place: str, behind: str) -> None:
+    """Refuse a password in which a character ends the part of the address that it is in."""
+    user, _, _ = place.rpartition("@")
+    first, equals, _ = behind.partition("=")
+    if "/" in user or "@" in first or ("@" in behind and not equals):
+        raise UsageError(
+            "A name or password in an address has / as %2F, ? as %3F and @ as %40; or give the"
+            " password as PGPASSWORD in the environment."
+        )
 
 
 def _shown(kind: str, place: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 
@@ -50,9 +50,10 @@ class Database(ABC):
     """A connection to a database, in one transaction: what is read is as it was when that began,
     and what is written is there once it is committed."""
 
-    types: Mapping[str, str]  # names of the types of columns, by kind
+    types: ClassVar[Mapping[str, str]]  # names of the types of columns, by kind
 
-    def __init__(self, address: Address) -> None:
+    @abstractmethod
+    def __init__(self, address: Address, writing: bool) -> None:
         self.address = address
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import polars as pl
@@ -31,7 +31,7 @@ DECIMAL = re.compile(r"DECIMAL\(.*|U?HUGEINT|UBIGINT")
 class DuckDB(Database):
     """A connection to a DuckDB file."""
 
-    types: ClassVar = {
+    types: ClassVar[Mapping[str, str]] = {
         "integer": "BIGINT",
         "number": "DOUBLE",
         "truth": "BOOLEAN",
@@ -41,7 +41,7 @@ class DuckDB(Database):
     }
 
     def __init__(self, address: Address, writing: bool) -> None:
-        super().__init__(address)
+        super().__init__(address, writing)
         self._connection = duckdb.connect(address.database, read_only=not writing)
         self.run("SET python_enable_replacements = false")  # a variable here is not a table there
         self.run("BEGIN TRANSACTION")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -41,7 +41,7 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 class PostgreSQL(Database):
     """A connection to a PostgreSQL server."""
 
-    types: ClassVar = {
+    types: ClassVar[Mapping[str, str]] = {
         "integer": "bigint",
         "number": "double precision",
         "truth": "boolean",
@@ -51,7 +51,7 @@ class PostgreSQL(Database):
     }
 
     def __init__(self, address: Address, writing: bool) -> None:
-        super().__init__(address)
+        super().__init__(address, writing)
         self._connection = dbapi.connect(_patient(address.database))
         self._cursor = self._connection.cursor()
         if not writing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -16,12 +16,13 @@ from quorate.votes.databases.database import SECONDS, Database, Relation, exact,
 from quorate.votes.faults import shown
 
 MOST_ROWS = 50_000  # that are Python's objects at a time
+COLUMNS_AT_A_TIME = 3  # whose types are asked for together: few combinations, and few passes
 
 
 class SQLite(Database):
     """A connection to a SQLite file."""
 
-    types: ClassVar = {
+    types: ClassVar[Mapping[str, str]] = {
         "integer": "INTEGER",
         "number": "REAL",
         "truth": "BOOLEAN",
@@ -31,7 +32,7 @@ class SQLite(Database):
     }
 
     def __init__(self, address: Address, writing: bool) -> None:
-        super().__init__(address)
+        super().__init__(address, writing)
         path = quote(str(Path(address.database).absolute()))
         self._connection = sqlite3.connect(
             f"file:{path}?mode={'rwc' if writing else 'ro'}",
@@ -77,27 +78,28 @@ class SQLite(Database):
             yield exact(pl.DataFrame(series), decimals, self.address.origin)
 
     def _types(self, query: str, columns: Sequence[str]) -> dict[str, tuple[str, pl.DataType]]:
-        """Type of each column, in SQL and here: a value of SQLite has its own type, whatever its
-        column says, so that all rows are asked."""
-        kinds = ("text", "integer", "real", "blob")
-        asked = (f"max(typeof({quoted(c)}) = '{kind}')" for c in columns for kind in kinds)
-        ((*found,),) = self._rows(f"SELECT {', '.join(asked)} FROM (\n{query}\n)")
-        types = {}
-        for at, column in enumerate(columns):
-            text, integer, real, blob = found[4 * at : 4 * at + 4]
-            if blob:
-                raise DataError(
-                    f"{self.address.origin} has bytes in its column {shown(column)}: Quorate takes"
-                    " numbers and text."
-                )
-            types[column] = (
-                ("REAL", pl.Float64())
-                if real and not text
-                else ("INTEGER", pl.Int64())
-                if integer and not text
-                else ("TEXT", pl.String())
+        """Type of each column, in SQL and here."""
+        return {name: self._type(name, kinds) for name, kinds in self._kinds(query, columns)}
+
+    def _kinds(self, query: str, columns: Sequence[str]) -> Iterator[tuple[str, set[str]]]:
+        """Yield each column with the types of its values, which in SQLite have their own, whatever
+        the column says: all rows are asked, for a few columns at a time."""
+        for at in range(0, len(columns), COLUMNS_AT_A_TIME):
+            some = columns[at : at + COLUMNS_AT_A_TIME]
+            asked = ", ".join(f"typeof({quoted(name)})" for name in some)
+            found = self._rows(f"SELECT DISTINCT {asked} FROM (\n{query}\n)")
+            for index, name in enumerate(some):
+                yield name, {row[index] for row in found}
+
+    def _type(self, column: str, kinds: set[str]) -> tuple[str, pl.DataType]:
+        if "blob" in kinds:
+            raise DataError(
+                f"{self.address.origin} has bytes in its column {shown(column)}: Quorate takes"
+                " numbers and text."
             )
-        return types
+        if "text" in kinds or not kinds & {"integer", "real"}:
+            return "TEXT", pl.String()
+        return ("REAL", pl.Float64()) if "real" in kinds else ("INTEGER", pl.Int64())
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query).fetchall()
