@@ -12,7 +12,7 @@ import polars as pl
 
 from quorate.errors import DataError
 from quorate.votes.databases.address import Address
-from quorate.votes.databases.database import SECONDS, Database, Relation, exact, quoted
+from quorate.votes.databases.database import SECONDS, Database, Relation, exact, quoted, selected
 from quorate.votes.faults import shown
 
 MOST_ROWS = 50_000  # that are Python's objects at a time
@@ -63,23 +63,17 @@ class SQLite(Database):
         return [column[0] for column in found.description]
 
     def frames(self, query: str, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
-        types = self._types(query, columns)
-        wanted = ", ".join(f"CAST({quoted(c)} AS {types[c][0]})" for c in columns)
+        kinds = dict(self._kinds(query, columns))
+        types = {name: self._type(name, kinds[name]) for name in columns}
+        wanted = ", ".join(selected(name, cast) for name, (cast, _) in types.items())
         schema = {name: dtype for name, (_, dtype) in types.items()}
-        decimals = [name for name, (declared, _) in types.items() if declared == "REAL"]
+        mixed = [name for name in columns if kinds[name] >= {"integer", "real"}]
+        floats = [name for name in mixed if schema[name] == pl.Float64]
         found = self._connection.execute(f"SELECT {wanted} FROM (\n{query}\n)")
         yield pl.DataFrame(schema=schema)
         while some := found.fetchmany(min(rows, MOST_ROWS)):
-            cells = zip(*some, strict=True)
-            series = [
-                pl.Series(name, values, dtype=schema[name])
-                for name, values in zip(columns, cells, strict=True)
-            ]
-            yield exact(pl.DataFrame(series), decimals, self.address.origin)
-
-    def _types(self, query: str, columns: Sequence[str]) -> dict[str, tuple[str, pl.DataType]]:
-        """Type of each column, in SQL and here."""
-        return {name: self._type(name, kinds) for name, kinds in self._kinds(query, columns)}
+            cells = dict(zip(columns, zip(*some, strict=True), strict=True))
+            yield exact(pl.DataFrame(cells, schema=schema), floats, self.address.origin)
 
     def _kinds(self, query: str, columns: Sequence[str]) -> Iterator[tuple[str, set[str]]]:
         """Yield each column with the types of its values, which in SQLite have their own, whatever
@@ -92,6 +86,7 @@ class SQLite(Database):
                 yield name, {row[index] for row in found}
 
     def _type(self, column: str, kinds: set[str]) -> tuple[str, pl.DataType]:
+        """Type of a column with values of these types, in SQL and here."""
         if "blob" in kinds:
             raise DataError(
                 f"{self.address.origin} has bytes in its column {shown(column)}: Quorate takes"
