@@ -138,15 +138,15 @@ def _replace_all(staged: Mapping[Path, Path], commit: Callable[[], None]) -> Non
             unfinished.replace(place)
             placed.append(place)
         commit()
-    except (OSError, DataError) as error:
+    except BaseException as error:
         for done in placed:
             if before[done].exists():
                 before[done].replace(done)
             else:
                 done.unlink(missing_ok=True)
-        if isinstance(error, DataError):
-            raise
-        raise _write_error(str(place), error) from None
+        if isinstance(error, OSError):
+            raise _write_error(str(place), error) from None
+        raise
     finally:
         for kept in before.values():
             kept.unlink(missing_ok=True)

@@ -51,7 +51,8 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_new_file_is_removed_if_the_run_fails(tmp_path: Path) -> None:
     rows = pl.DataFrame({"b": [4]})
-    with pytest.raises(UsageError), Outputs() as outputs:
+    refused = pytest.raises(UsageError, match="does not say its format")
+    with refused, Outputs() as outputs:
         for name in (f"duckdb:///{tmp_path}/new.duckdb?table=a", "nowhere.txt"):
             outputs.table(rows, name)
     assert [path.name for path in tmp_path.iterdir()] == []

@@ -77,7 +77,8 @@ def test_a_file_that_is_not_there_or_no_database_is_one_sentence(tmp_path: Path)
 
 
 def test_a_new_file_is_removed_if_the_run_fails(tmp_path: Path) -> None:
-    with pytest.raises(UsageError), Outputs() as outputs:
+    refused = pytest.raises(UsageError, match="does not say its format")
+    with refused, Outputs() as outputs:
         for name in (f"sqlite:///{tmp_path}/new.db?table=a", "nowhere.txt"):
             outputs.table(TABLE, name)
     assert list(tmp_path.iterdir()) == []

@@ -29,6 +29,12 @@ PLAIN = re.compile(r"boolean|smallint|integer|bigint|real|double precision|date|
 REFUSED = re.compile(r".*\[\]|bytea|record")
 DECIMAL = "numeric"
 
+READING = (
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+    # Without parallel workers and shared scans rows come in the same order every time.
+    "SET LOCAL max_parallel_workers_per_gather = 0",
+    "SET LOCAL synchronize_seqscans = off",
+)
 SERVER_SAYS = re.compile(r"(?:ERROR|FATAL|PANIC):\s+(.*)")
 TABLES = """
 SELECT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE n.nspname::text END, c.relname::text
@@ -54,11 +60,12 @@ class PostgreSQL(Database):
         super().__init__(address, writing)
         self._connection = dbapi.connect(_patient(address.database))
         self._cursor = self._connection.cursor()
-        if not writing:
-            # Without parallel workers and shared scans rows come in the same order every time.
-            self.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            self.run("SET LOCAL max_parallel_workers_per_gather = 0")
-            self.run("SET LOCAL synchronize_seqscans = off")
+        try:
+            for setting in () if writing else READING:
+                self.run(setting)
+        except BaseException:
+            self.close()
+            raise
 
     def tables(self) -> list[Relation]:
         return [Relation(*row) for row in self._rows(TABLES)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from quorate.votes.databases import Query
+from quorate.votes.databases import Address, Query
 from quorate.votes.reading import ROLES, Reading, Votes, columns_of
 from quorate.votes.sources import MISSING, column_of, open_source
 from quorate.votes.store.filling import Copy, Source, Storage, stored_votes
@@ -29,7 +29,8 @@ def stored_query(
         files = place.path / "copied"
         with writing(place.path):
             files.mkdir()
-            digest = Query.of(url).copy(columns, files, report, storage.store is not None)
+            query = Query(Address.of(url), opened.names)
+            digest = query.copy(columns, files, report, storage.store is not None)
         source = Source.of(str(files), reading, separator, unlabelled)
         return stored_votes(replace(source, copy=Copy(opened.origin, digest)), storage)
     finally:
