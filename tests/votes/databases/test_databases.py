@@ -43,11 +43,12 @@ def there(database: Any, name: str) -> list[tuple[Any, ...]]:
 
 def test_votes_of_a_database_give_what_the_same_rows_give(database: Any) -> None:
     url = put(database, VOTES)
-    expected = quorate.aggregate(VOTES)
-    assert quorate.aggregate(url).labels.equals(expected.labels)
-    assert quorate.aggregate(database.url, table="votes").workers.equals(expected.workers)
+    expected = quorate.aggregate(VOTES, "majority")
+    assert quorate.aggregate(url, "majority").labels.equals(expected.labels)
+    by_name = quorate.aggregate(database.url, "majority", table="votes")
+    assert by_name.workers.equals(expected.workers)
     asked = "SELECT task, worker, label FROM votes ORDER BY task, worker;  "
-    assert quorate.aggregate(database.url, query=asked).labels.equals(expected.labels)
+    assert quorate.aggregate(database.url, "majority", query=asked).labels.equals(expected.labels)
 
 
 def test_votes_on_disk_are_those_in_memory(database: Any) -> None:
@@ -127,7 +128,7 @@ def test_an_empty_result_is_one_sentence(database: Any) -> None:
 def test_a_wrong_query_is_one_sentence(database: Any, asked: str) -> None:
     put(database, VOTES)
     with pytest.raises(UsageError, match=r"^The query of .* cannot be asked: .+\.$"):
-        quorate.aggregate(database.url, query=asked)
+        read_votes(database.url, query=asked)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_a_wrong_query_is_one_sentence(database: Any, asked: str) -> None:
 def test_what_is_read_is_never_changed(database: Any, asked: str) -> None:
     put(database, VOTES)
     with pytest.raises((UsageError, DataError)):
-        quorate.aggregate(database.url, query=asked)
+        read_votes(database.url, query=asked)
     assert len(there(database, "votes")) == len(VOTES)
 
 
@@ -231,7 +232,7 @@ def test_the_command_line_reads_and_writes_databases(database: Any) -> None:
     outputs = [word for option, name in places.items() for word in (option, database.table(name))]
     for how in ([], ["--memory", "500MB"]):
         done = CliRunner().invoke(
-            main, ["aggregate", database.url, "--table", "votes", *outputs, *how]
+            main, ["aggregate", database.url, "--table", "votes", "-m", "majority", *outputs, *how]
         )
         assert done.exit_code == 0, done.output
         assert "hush" not in done.output and "?table=labels (20 rows)" in done.output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -14,6 +14,15 @@ from quorate.votes.faults import listed, shown
 
 LARGEST_EXACT = 2**53  # above which not every whole number is a float
 SECONDS = 5  # to wait for a server's answer, or for another program to be done with a file
+
+TYPES = {  # of columns by kind, in words that all databases know
+    "integer": "BIGINT",
+    "number": "DOUBLE PRECISION",
+    "truth": "BOOLEAN",
+    "date": "DATE",
+    "time": "TIMESTAMP",
+    "text": "TEXT",
+}
 
 
 class Relation(NamedTuple):
@@ -49,8 +58,6 @@ def selected(name: str, cast: str | None) -> str:
 class Database(ABC):
     """A connection to a database, in one transaction: what is read is as it was when that began,
     and what is written is there once it is committed."""
-
-    types: ClassVar[Mapping[str, str]]  # names of the types of columns, by kind
 
     @abstractmethod
     def __init__(self, address: Address, writing: bool) -> None:
@@ -134,7 +141,7 @@ class Database(ABC):
     def create(self, table: Relation, schema: Mapping[str, pl.DataType]) -> None:
         """Make a table for rows of these types."""
         columns = ", ".join(
-            f"{quoted(name)} {self.types[kind_of(dtype)]}" for name, dtype in schema.items()
+            f"{quoted(name)} {TYPES[kind_of(dtype)]}" for name, dtype in schema.items()
         )
         self.run(f"CREATE TABLE {table.quoted} ({columns})")
 

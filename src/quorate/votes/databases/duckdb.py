@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -30,15 +29,6 @@ DECIMAL = re.compile(r"DECIMAL\(.*|U?HUGEINT|UBIGINT")
 
 class DuckDB(Database):
     """A connection to a DuckDB file."""
-
-    types: ClassVar[Mapping[str, str]] = {
-        "integer": "BIGINT",
-        "number": "DOUBLE",
-        "truth": "BOOLEAN",
-        "date": "DATE",
-        "time": "TIMESTAMP",
-        "text": "VARCHAR",
-    }
 
     def __init__(self, address: Address, writing: bool) -> None:
         super().__init__(address, writing)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 from uuid import uuid4
 
 import polars as pl
@@ -46,15 +46,6 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 
 class PostgreSQL(Database):
     """A connection to a PostgreSQL server."""
-
-    types: ClassVar[Mapping[str, str]] = {
-        "integer": "bigint",
-        "number": "double precision",
-        "truth": "boolean",
-        "date": "date",
-        "time": "timestamp",
-        "text": "text",
-    }
 
     def __init__(self, address: Address, writing: bool) -> None:
         super().__init__(address, writing)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote
 
 import polars as pl
@@ -21,15 +21,6 @@ COLUMNS_AT_A_TIME = 3  # whose types are asked for together: few combinations, a
 
 class SQLite(Database):
     """A connection to a SQLite file."""
-
-    types: ClassVar[Mapping[str, str]] = {
-        "integer": "INTEGER",
-        "number": "REAL",
-        "truth": "BOOLEAN",
-        "date": "DATE",
-        "time": "TIMESTAMP",
-        "text": "TEXT",
-    }
 
     def __init__(self, address: Address, writing: bool) -> None:
         super().__init__(address, writing)
