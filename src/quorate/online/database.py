@@ -24,10 +24,11 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import __version__
 from quorate.errors import DataError
 from quorate.online import wal
 from quorate.online.checkpoints import thinned
-from quorate.online.ledger import Checkpoint
+from quorate.online.ledger import Checkpoint, KeptFit
 
 APPLICATION = 0x51756F72
 FORMAT = 2
@@ -577,12 +578,17 @@ def _packed(checkpoint: Checkpoint) -> bytes:
     for name, array in arrays.items():
         if array.dtype == np.float64 and array.ndim == 2 and ((array == 0) | (array == 1)).all():
             shapes[name], arrays[name] = array.shape, np.packbits(array != 0)
-    about = {
+    about: dict[str, Any] = {
         "steps": checkpoint.steps,
         "votes": checkpoint.votes,
         "names": checkpoint.names,
         "bits": shapes,
     }
+    if checkpoint.fit is not None:
+        about["fitted by"] = __version__
+        arrays["fit"] = np.frombuffer(checkpoint.fit.result, np.uint8)
+        if checkpoint.fit.weight is not None:
+            arrays["fit_weight"] = checkpoint.fit.weight
     blob = io.BytesIO()
     np.savez(blob, allow_pickle=False, about=np.array(json.dumps(about)), **arrays)
     return blob.getvalue()
@@ -595,7 +601,10 @@ def _unpacked(state: bytes) -> Checkpoint:
     for name, (height, width) in about.get("bits", {}).items():
         bits = np.unpackbits(arrays[name], count=height * width)
         arrays[name] = bits.reshape(height, width).astype(np.float64)
-    return Checkpoint(about["steps"], about["votes"], tuple(about["names"]), arrays)
+    fit = None
+    if about.get("fitted by") == __version__:  # another version may fit otherwise
+        fit = KeptFit(arrays.pop("fit").tobytes(), arrays.pop("fit_weight", None))
+    return Checkpoint(about["steps"], about["votes"], tuple(about["names"]), arrays, fit)
 
 
 def _schema_of(connection: sqlite3.Connection) -> set[Any]:
