@@ -11,9 +11,10 @@ import io
 import json
 import sqlite3
 import warnings
+import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from itertools import chain, groupby
 from operator import itemgetter
@@ -42,6 +43,8 @@ ROWS_AT_A_TIME, ROWS_PER_STATEMENT = 500_000, 64
 FACTORS = (2654435761, 2246822519, 3266489917, 668265263)
 MORE_FACTORS = (*FACTORS, 374761393, 1640531527)
 MASK = 2**32 - 1
+# What a checkpoint raises that another version, or nobody, has written.
+UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
 INSERT_VOTE = "INSERT INTO votes VALUES (?, ?, ?, ?, ?)"
 INSERT_VOTE_ON_NEW_TASK = "INSERT INTO votes_on_new_tasks VALUES (?, ?, ?, ?, ?, ?, ?)"
 NumberedNames = Mapping[str, Iterable[tuple[int, Any]]]
@@ -568,7 +571,8 @@ class Database:
         with self._told("cannot be read"):
             for state, checksum in self._connection.execute(query, (vote, settling)):
                 if isinstance(state, bytes) and _check(state) == checksum:
-                    return _unpacked(state)
+                    with suppress(*UNREADABLE):
+                        return _unpacked(state)
         return None
 
 
