@@ -478,6 +478,26 @@ class Database:
                 self.roll_back()
 
     def _names(self, role: str, n: int) -> list[Any]:
+        names = self._text_names(role, n)
+        return self._names_by_row(role, n) if names is None else names
+
+    def _text_names(self, role: str, n: int) -> list[Any] | None:
+        """Names as one text, which is more than twice as quick as row by row; None if not all of
+        them are text, or anything is wrong."""
+        rows = f"SELECT * FROM {TABLES[role]} WHERE id >= ? OR id < 0 ORDER BY id"
+        about = "count(*), min(id), max(id), min(typeof(name)), max(typeof(name))"
+        query = f"SELECT json_group_array(name), group_concat(checksum), {about} FROM ({rows})"
+        try:
+            text, sums, *found = self._connection.execute(query, (n,)).fetchone()
+        except sqlite3.Error:
+            return None
+        if found != [found[0], n, n + found[0] - 1, "text", "text"]:
+            return None
+        names: list[Any] = json.loads(text)
+        right = ",".join(map(str, _name_sums(role, range(n, n + len(names)), names)))
+        return names if right == sums else None
+
+    def _names_by_row(self, role: str, n: int) -> list[Any]:
         query = f"SELECT id, name, checksum FROM {TABLES[role]} WHERE id >= ? OR id < 0 ORDER BY id"
         rows = self._connection.execute(query, (n,)).fetchall()
         if rows and f"{role}s are truth values" in self.settings():
@@ -502,16 +522,17 @@ class Database:
         return np.concatenate([NOTHING.votes, *parts])
 
     def _some_votes(self, after: int, last: int) -> NDArray[np.int64]:
-        """As text, which is several times quicker than row by row; the checksums know the ids."""
-        columns = ("task", "worker", "label", "checksum")
-        listed = ", ".join(f"group_concat({column})" for column in columns)
+        """As text, which is several times quicker than row by row, two numbers in one; the
+        checksums know the ids."""
+        listed = "group_concat(task << 31 | worker), group_concat(label << 32 | checksum)"
         query = f"SELECT {listed} FROM (SELECT * FROM votes WHERE id > ? AND id <= ? ORDER BY id)"
         texts = self._connection.execute(query, (after, last)).fetchone()
         try:
             with warnings.catch_warnings(action="error"):
-                *said, sums = [np.fromstring(str(text), np.int64, sep=",") for text in texts]
-            rows = np.stack([np.arange(after + 1, last + 1), *said], axis=1)
-            right = (rows @ np.array(FACTORS) & MASK) == sums
+                on, said = [np.fromstring(str(text), np.int64, sep=",") for text in texts]
+            votes = (np.arange(after + 1, last + 1), on >> 31, on & 2**31 - 1, said >> 32)
+            rows = np.stack(votes, axis=1)
+            right = (rows @ np.array(FACTORS) & MASK) == said & MASK
         except (ValueError, DeprecationWarning):
             raise self._damaged(f" after vote {after:,}") from None
         if not right.all():

@@ -256,10 +256,10 @@ class Keeper:
         restored.ids.extend(votes[:, 0])
         restored.take_steps(sizes, events[:n_events])
         online.ledger = restored
-        if checkpoint.fit is not None and checkpoint.steps == len(steps):
-            if not online.take_kept_fit(checkpoint.fit):
-                online.ledger = ledger
-                return False
+        fit = checkpoint.fit if checkpoint.steps == len(steps) else None
+        if fit is not None and not online.take_kept_fit(fit):
+            online.ledger = ledger
+            return False
         self._due = _due_after(restored)
         return True
 

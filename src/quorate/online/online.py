@@ -697,11 +697,8 @@ class Online:
 
     def take_kept_fit(self, fit: KeptFit) -> bool:
         """What was kept of the settling that is the last step; False if it cannot be read."""
-        names, auto = self.ledger.names, self._auto is not None
-        if auto:
-            votes = votes_of_auto(self._labels(), names, self.ledger.gold)
-        else:
-            votes = self._votes()
+        names, gold, auto = self.ledger.names, self.ledger.gold, self._auto is not None
+        votes = votes_of_auto(self._labels(), names, gold) if auto else self._votes()
         result = result_kept(fit, votes)
         if result is None:
             return False

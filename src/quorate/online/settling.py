@@ -1,5 +1,5 @@
-"""What `settle` finds: with `auto` the same as `aggregate`, of the same votes and known answers; and
-how it is kept, so that it need not be fitted again."""
+"""What `settle` finds: with `auto` the same as `aggregate`, of the same votes and known answers;
+and how it is kept, so that it need not be fitted again."""
 
 from __future__ import annotations
 
