@@ -482,19 +482,19 @@ class Database:
         return self._names_by_row(role, n) if names is None else names
 
     def _text_names(self, role: str, n: int) -> list[Any] | None:
-        """Names as one text, which is more than twice as quick as row by row; None if not all of
-        them are text, or anything is wrong."""
+        """Names as one text, which takes half the time of row by row; None if not all of them are
+        text, or anything is wrong."""
         rows = f"SELECT * FROM {TABLES[role]} WHERE id >= ? OR id < 0 ORDER BY id"
         about = "count(*), min(id), max(id), min(typeof(name)), max(typeof(name))"
         query = f"SELECT json_group_array(name), group_concat(checksum), {about} FROM ({rows})"
         try:
             text, sums, *found = self._connection.execute(query, (n,)).fetchone()
-        except sqlite3.Error:
+            if found != [found[0], n, n + found[0] - 1, "text", "text"]:
+                return None
+            names: list[Any] = json.loads(text)
+            right = ",".join(map(str, _name_sums(role, range(n, n + len(names)), names)))
+        except (sqlite3.Error, ValueError):
             return None
-        if found != [found[0], n, n + found[0] - 1, "text", "text"]:
-            return None
-        names: list[Any] = json.loads(text)
-        right = ",".join(map(str, _name_sums(role, range(n, n + len(names)), names)))
         return names if right == sums else None
 
     def _names_by_row(self, role: str, n: int) -> list[Any]:
