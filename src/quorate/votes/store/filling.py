@@ -140,7 +140,9 @@ class Source:
     def how(self) -> dict[str, Any]:
         """The options of reading the files, as they are told apart."""
         paths = () if self.copy else self.absolute().paths
-        return {**asdict(self), "paths": paths, "missing": list(self.missing), "copy": None}
+        how = {**asdict(self), "paths": paths, "missing": list(self.missing)}
+        del how["copy"]  # which its stamp tells
+        return how
 
     def stamps(self, batches: Batches) -> list[Stamp]:
         """What tells these files from others, and from themselves once they have changed."""
