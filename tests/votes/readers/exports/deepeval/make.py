@@ -63,7 +63,7 @@ def evaluated():
 def entered():
     entered = Entered()
     for (title, model), scores in SCORES.items():
-        question, worker = (title, model) if model else ("", title)
+        question, worker = (title, model) if model else ("metrics", title)
         for case, score in zip(CASES, scores, strict=True):
             if score == "?":
                 entered.drop("failed")

@@ -107,7 +107,7 @@ def entered(models, judges, repeats):
                 else:
                     entered.vote(task, worker, said(text[number] == "T"), criterion)
             if repeats == 1 and question in HUMAN:
-                entered.known(task, said(HUMAN[question]))
+                entered.known(task, said(HUMAN[question]), "assertions")
     return entered
 
 
@@ -121,7 +121,7 @@ def main():
     results = json.loads((HERE / "graded.json").read_text())
     rate(results)
     promptfoo("export", "eval", results["evalId"], "-o", "graded.json").wait()
-    scripts = [(name, text, "") for name, text in ASSERTIONS.items()]
+    scripts = [(name, text, "assertions") for name, text in ASSERTIONS.items()]
     models = [(name, text, "right") for name, text in GRADERS.items()]
     repeated = entered(MODELS, scripts, 2)
     graded_by_models = entered(MODELS[:1], [*scripts, *models], 1)
