@@ -39,5 +39,6 @@ def _verdict(case: Mapping[str, Any], metric: Mapping[str, Any]) -> Found:
     if metric.get("success") is None:
         return Dropped("without a verdict")
     judge = first(metric.get("evaluationModel"), metric.get("evaluation_model"))
-    worker, question = (judge, metric["name"]) if judge else (metric["name"], METRICS)
+    name = str(metric["name"])
+    worker, question = (judge, name) if judge else (name, METRICS)
     return Vote(case["name"], worker, passed(metric["success"]), question, item=case)

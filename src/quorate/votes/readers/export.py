@@ -88,6 +88,8 @@ def _guarded(reader: Reader, file: Opened) -> Iterator[Found]:
     try:
         for n, found in enumerate(reader.read(file), start=1):  # noqa: B007
             yield found
+    except DataError:
+        raise
     except STUMBLES as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         where = f", after {n:,} answers," if n else ""
@@ -98,11 +100,12 @@ def _guarded(reader: Reader, file: Opened) -> Iterator[Found]:
 
 
 class _Column:
-    """Values in codes, so that each is kept once."""
+    """Values in codes, so that each is kept once; columns that share their values are of one
+    type."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: _Column | None = None) -> None:
         self.codes = array("i")
-        self.place: dict[Any, int] = {}
+        self.place: dict[Any, int] = {} if shared is None else shared.place
 
     def add(self, value: Any) -> None:
         key = value if isinstance(value, str) else (type(value), value)
@@ -117,8 +120,9 @@ class _Column:
 class _Rows:
     """Rows of a table, in columns."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.columns = {name: _Column() for name in names}
+    def __init__(self, names: Sequence[str], like: _Rows | None = None) -> None:
+        shared = {} if like is None else like.columns
+        self.columns = {name: _Column(shared.get(name)) for name in names}
 
     def add(self, *row: Any) -> None:
         for column, value in zip(self.columns.values(), row, strict=True):
@@ -133,7 +137,8 @@ class _Answers:
     """Answers to one question, as they are found."""
 
     def __init__(self) -> None:
-        self.votes, self.known = _Rows(VOTE), _Rows(KNOWN)
+        self.votes = _Rows(VOTE)
+        self.known = _Rows(KNOWN, self.votes)
         self.several = False
 
 

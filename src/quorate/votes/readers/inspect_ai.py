@@ -47,9 +47,9 @@ def _opened(export: Opened) -> tuple[str, Iterator[Mapping[str, Any]]]:
     """The model that is evaluated, and the samples."""
     if export.look().shape != "zip":
         log = export.document()
-        return log["eval"]["model"], iter(log.get("samples") or [])
+        return str(log["eval"]["model"]), iter(log.get("samples") or [])
     header = next(log for name in HEADERS for log in export.documents(name))
-    return header["eval"]["model"], export.documents("samples/")
+    return str(header["eval"]["model"]), export.documents("samples/")
 
 
 def _votes(vote: Vote, scorer: str, score: Score) -> Iterator[Found | ByPerson]:

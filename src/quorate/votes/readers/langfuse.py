@@ -49,7 +49,7 @@ def _verdict(row: Row) -> Found | ByPerson:
     author = first(row.get("authorUserId"), row.get("author_user_id"), row.get("evaluator_id"))
     worker = first(model_of(row.get("metadata")), author, source)
     label, when = _label(row, kind), row.get("timestamp")
-    vote = Vote(_task(row), worker, label, row["name"], time=when, item=row)
+    vote = Vote(_task(row), worker, label, str(row["name"]), time=when, item=row)
     return ByPerson(vote) if source == PEOPLE else vote
 
 

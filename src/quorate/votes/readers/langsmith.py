@@ -54,5 +54,5 @@ def _feedback(row: Row) -> Found | ByPerson:
     user = first(source.get("user_name"), source.get("user_id"))
     worker = first(model_of(source.get("metadata")), user, source.get("type"), row["key"])
     task = first(row.get("run_id"), row.get("trace_id"))
-    vote = Vote(task, worker, label, row["key"], time=row.get("created_at"), item=row)
+    vote = Vote(task, worker, label, str(row["key"]), time=row.get("created_at"), item=row)
     return ByPerson(vote) if source.get("type") == PEOPLE else vote

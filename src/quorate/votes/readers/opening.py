@@ -29,6 +29,7 @@ from quorate.votes.faults import GZIP, UTF16, ZSTD, reason, stderr_held
 
 HEAD = 1 << 18  # bytes in which a file's first records are looked for
 FIRST = 20  # records that are looked at
+ROWS = 10_000  # of a table of pandas that are taken at a time
 LARGEST_DOCUMENT = 1 << 30  # bytes of a document that has to be read as a whole
 LONGEST_CELL = 1 << 25
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -203,7 +204,7 @@ def _failing(origin: str) -> Iterator[None]:
 class OpenedTable(Opened):
     """A table in memory, whose rows are the records."""
 
-    frame: Any = None  # a polars frame
+    frame: Any = None
 
     def look(self) -> Look:
         return Look("table", self.frame.head(FIRST).to_dicts())
@@ -212,9 +213,30 @@ class OpenedTable(Opened):
         return iter(self.frame.iter_rows(named=True))
 
 
+@dataclass(frozen=True)
+class OpenedPandas(OpenedTable):
+    """A table of pandas, whose index is a column too if it has a name."""
+
+    def look(self) -> Look:
+        return Look("table", list(_pandas_rows(self.frame.head(FIRST))))
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for start in range(0, len(self.frame), ROWS):
+            yield from _pandas_rows(self.frame.iloc[start : start + ROWS])
+
+
+def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
+    named = [name for name in frame.index.names if name is not None and name not in frame]
+    frame = frame.reset_index(named)
+    names = [str(name) for name in frame.columns]
+    there = frame.astype(object).where(frame.notna(), None)
+    return (dict(zip(names, row, strict=True)) for row in there.itertuples(index=False, name=None))
+
+
 def opened_table(frame: Any, origin: str) -> OpenedTable:
-    """A polars frame as a file of records."""
-    return OpenedTable(origin, "", io.BytesIO, frame)
+    """A frame of polars or pandas as a file of records."""
+    kind = OpenedTable if isinstance(frame, pl.DataFrame) else OpenedPandas
+    return kind(origin, "", io.BytesIO, frame)
 
 
 def opened_bytes(content: bytes, origin: str) -> Opened:

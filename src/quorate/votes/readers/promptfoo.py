@@ -30,14 +30,17 @@ class Promptfoo(Reader):
     signatures = (("testIdx", "promptIdx", "testCase"),)
 
     def sniff(self, look: Look) -> bool:
-        results = (record.get("results") for record in look.first if look.shape == "object")
-        is_whole = any("prompts" in verdicts.fields(one) for one in results)
-        return is_whole or super().sniff(look)
+        return _is_whole(look) or super().sniff(look)
 
     def read(self, export: Opened) -> Iterator[Found]:
-        whole = export.look().shape == "object"
+        whole = _is_whole(export.look())
         results = export.within("results", "results") if whole else export.records()
         return verdicts.settled(_found(results))
+
+
+def _is_whole(look: Look) -> bool:
+    """Whether a file is one object with all results in it."""
+    return any("prompts" in verdicts.fields(record.get("results")) for record in look.first)
 
 
 def _found(results: Iterator[Part]) -> Iterator[Found | ByPerson]:
