@@ -196,6 +196,13 @@ class Result(Fit):
     def __repr__(self) -> str:
         return as_text(summarise(self), ".labels  .workers  .posterior_table  .confusion_table")
 
+    @property
+    def own_votes(self) -> Votes:
+        """The votes it was made of, each with its full weight."""
+        if self.votes is None:
+            raise UsageError("A result that was loaded does not have its votes: give them instead.")
+        return self.votes.with_blocks(self.votes.blocks.change(_in_full))
+
     # Frames, by role.
 
     @cached_property
@@ -444,6 +451,11 @@ class Result(Fit):
                 for name, values in first.per_task.items()
             },
         }
+
+
+def _in_full(labels: Labels) -> Labels:
+    """The labels without discount."""
+    return replace(labels, weight=None)
 
 
 def _place(task: Any, names: Sequence[pl.Series]) -> tuple[int, int, Any]:

@@ -1,0 +1,75 @@
+"""The first lines of a report, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def headline(report: Mapping[str, Any]) -> list[str]:
+    """What a lead should know before anything else."""
+    return [*_answers(report), *_crowd(report), *_tasks(report), *_known(report), *_plan(report)]
+
+
+def _answers(report: Mapping[str, Any]) -> Iterator[str]:
+    read, found = report["read"], report["found"]
+    error = found["expected_error"]
+    yield (
+        f"{read['workers']:,} workers gave {read['labels']:,} labels to {read['tasks']:,} tasks;"
+        f" about {error['error']:.1%} of the answers are expected to be wrong"
+        f" ({error['low']:.1%} to {error['high']:.1%})."
+    )
+    decided = found["decided"]
+    if decided is not None:
+        yield f"{decided['share']:.1%} of the tasks are decided, {found['undecided']:,} are not."
+
+
+def _crowd(report: Mapping[str, Any]) -> Iterator[str]:
+    flags, of = report["workers"]["flags"], report["workers"]["of"]
+    kinds = (("spammer", "spammers"), ("inverted", "workers who mixed up classes"))
+    said = [f"{flags[flag]:,} look like {what}" for flag, what in kinds if flags[flag]]
+    if said:
+        yield f"Of {of:,} workers {' and '.join(said)}."
+    else:
+        yield f"None of the {of:,} workers looks like a spammer."
+    groups = report["agreement"]["groups"]
+    if groups:
+        n = sum(len(group["workers"]) for group in groups)
+        worth = sum(group["worth"] for group in groups)
+        yield f"{n:,} workers are correlated: together they are worth {worth:.1f} independent ones."
+    alpha = report["agreement"]["alpha"]
+    if alpha is not None:
+        yield f"Workers agree {_strength(alpha)} (Krippendorff's alpha {alpha:.2f})."
+
+
+def _strength(alpha: float) -> str:
+    steps = ((0.8, "well"), (0.667, "fairly well"), (0.4, "moderately"), (0.2, "little"))
+    return next((word for least, word in steps if alpha >= least), "hardly")
+
+
+def _tasks(report: Mapping[str, Any]) -> Iterator[str]:
+    near = report["found"]["near_ties"]
+    if near:
+        yield f"{near:,} tasks are near a tie and need another look."
+    over = report["overruled"]
+    if over["of"]:
+        share = f"{over['share']:.1%}"
+        yield f"On {over['of']:,} tasks ({share}) the answer is not what most votes say."
+
+
+def _known(report: Mapping[str, Any]) -> Iterator[str]:
+    gold = report["gold"]
+    if gold is not None:
+        right = f"{gold['votes_right']:.1%}"
+        yield f"{right} of the votes on {gold['known']:,} known answers are right."
+        if gold["of"]:
+            yield f"{gold['of']:,} known answers are contradicted by most votes: check them."
+
+
+def _plan(report: Mapping[str, Any]) -> Iterator[str]:
+    plan = report["next"]
+    if plan is not None and plan["of"]:
+        yield (
+            f"{plan['of']:,} more votes where they help most would lower the expected error from"
+            f" {plan['error_now']:.1%} to {plan['error_after']:.1%}."
+        )
