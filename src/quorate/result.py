@@ -196,6 +196,19 @@ class Result(Fit):
     def __repr__(self) -> str:
         return as_text(summarise(self), ".labels  .workers  .posterior_table  .confusion_table")
 
+    def report(
+        self, path: str | Path, *, title: str = "Report", pseudonyms: bool = False, tasks: int = 30
+    ) -> None:
+        """Write a report as one HTML file that needs no network: workers, disputed tasks, classes,
+        agreement, what to ask next. With `pseudonyms` workers' names are hidden; `tasks` is the
+        number of tasks in a list."""
+        from quorate.report.page import page_of
+        from quorate.report.views import ReportOptions, report_of
+
+        page = page_of(report_of(self, ReportOptions(title, pseudonyms, tasks)))
+        with Outputs() as outputs:
+            outputs.file(str(path), lambda file: file.write(page.encode()))
+
     @property
     def own_votes(self) -> Votes:
         """The votes it was made of, each with its full weight."""

@@ -13,15 +13,23 @@ def headline(report: Mapping[str, Any]) -> list[str]:
 
 def _answers(report: Mapping[str, Any]) -> Iterator[str]:
     read, found = report["read"], report["found"]
-    error = found["expected_error"]
     yield (
-        f"{read['workers']:,} workers gave {read['labels']:,} labels to {read['tasks']:,} tasks;"
-        f" about {error['error']:.1%} of the answers are expected to be wrong"
-        f" ({error['low']:.1%} to {error['high']:.1%})."
+        f"{read['workers']:,} workers gave {read['labels']:,} labels to {read['tasks']:,} tasks."
     )
+    error, unknown = found["expected_error"], read["tasks"] - found["known_answers"]
+    which = "the" if unknown == read["tasks"] else f"the {unknown:,}"
+    if unknown:
+        yield (
+            f"About {error['error']:.1%} of {which} answers{_not_known(report)} are expected to be"
+            f" wrong ({error['low']:.1%} to {error['high']:.1%})."
+        )
     decided = found["decided"]
     if decided is not None:
         yield f"{decided['share']:.1%} of the tasks are decided, {found['undecided']:,} are not."
+
+
+def _not_known(report: Mapping[str, Any]) -> str:
+    return " that are not known" if report["found"]["known_answers"] else ""
 
 
 def _crowd(report: Mapping[str, Any]) -> Iterator[str]:

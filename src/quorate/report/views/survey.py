@@ -18,6 +18,19 @@ from quorate.labels import Labels
 from quorate.result import Result
 
 Numbers = NDArray[np.integer[Any]]
+SUMS = (
+    "n_overruled",
+    "n_without_majority",
+    "confusion",
+    "sureness",
+    "histogram",
+    "matrices",
+    "shared",
+    "agreed",
+)
+SHOWN = 50  # tasks in a list
+ALONE = 10  # tasks on which a worker stands alone
+BINS = 20  # of confidence
 
 
 class Segment(NamedTuple):
@@ -78,40 +91,27 @@ class Survey:
     shared: Floats
     agreed: Floats
     against_all: tuple[tuple[Row, ...], ...]
+    shown: int
 
     def __add__(self, other: Survey) -> Survey:
         alone = zip(self.against_all, other.against_all, strict=True)
         sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
         return replace(
             self,
-            disputed=_first(self.disputed + other.disputed, least=True),
-            overruled=_first(self.overruled + other.overruled, least=False),
-            against_all=tuple(_first(a + b, least=False)[:ALONE] for a, b in alone),
+            disputed=_first(self.disputed + other.disputed, self.shown, least=True),
+            overruled=_first(self.overruled + other.overruled, self.shown, least=False),
+            against_all=tuple(_first(a + b, ALONE, least=False) for a, b in alone),
             **sums,
         )
 
 
-SUMS = (
-    "n_overruled",
-    "n_without_majority",
-    "confusion",
-    "sureness",
-    "histogram",
-    "matrices",
-    "shared",
-    "agreed",
-)
-SHOWN = 50  # tasks in a list
-ALONE = 10  # tasks on which a worker stands alone
-BINS = 20  # of confidence
+def survey(result: Result, workers: Codes, shown: int = SHOWN) -> Survey:
+    """Count over all tasks, with confusion matrices and agreement of these workers, and as many
+    rows as are `shown`."""
+    return reduce(add, (_survey(segment, result, workers, shown) for segment in segments(result)))
 
 
-def survey(result: Result, workers: Codes) -> Survey:
-    """Count over all tasks, with confusion matrices and agreement of these workers."""
-    return reduce(add, (_survey(segment, result, workers) for segment in segments(result)))
-
-
-def _survey(segment: Segment, result: Result, workers: Codes) -> Survey:
+def _survey(segment: Segment, result: Result, workers: Codes, n_shown: int) -> Survey:
     labels, part, _ = segment
     task = segment.task
     count, top, several = majority(labels, task)
@@ -125,17 +125,18 @@ def _survey(segment: Segment, result: Result, workers: Codes) -> Survey:
     shown = place[labels.worker]
     shared, agreed = _meetings(labels, task, shown, len(workers))
     return Survey(
-        disputed=rows.of(_lowest(np.where(unknown, confidence, 2.0), unknown)),
-        overruled=rows.of(_lowest(np.where(overruled, -confidence, 2.0), overruled)),
+        disputed=rows.of(_lowest(np.where(unknown, confidence, 2.0), unknown, n_shown)),
+        overruled=rows.of(_lowest(np.where(overruled, -confidence, 2.0), overruled, n_shown)),
         n_overruled=int(overruled.sum()),
         n_without_majority=int(several.sum()),
         confusion=_confusion(labels, part, task, np.zeros(labels.n_labels, dtype=np.int32), 1)[0],
-        sureness=np.bincount(part.codes, confidence, labels.n_classes),
+        sureness=np.bincount(part.codes, confidence, labels.n_classes).astype(np.float64),
         histogram=np.histogram(confidence, BINS, (0, 1))[0].astype(float),
         matrices=_confusion(labels, part, task, shown, len(workers)),
         shared=shared,
         agreed=agreed,
         against_all=_against_all(segment, rows, task, shown, len(workers)),
+        shown=n_shown,
     )
 
 
@@ -182,17 +183,18 @@ def _votes_for(labels: Labels, task: Codes, answers: Codes) -> Numbers:
     return np.bincount(task[labels.label == answers[task]], minlength=labels.n_tasks)
 
 
-def _lowest(values: Floats, among: NDArray[np.bool_]) -> Numbers:
+def _lowest(values: Floats, among: NDArray[np.bool_], most: int) -> Numbers:
     """The tasks with the lowest values, the lowest first."""
-    n = min(SHOWN, int(among.sum()))
+    n = min(most, int(among.sum()))
     if not n:
         return np.zeros(0, dtype=np.int64)
     first = np.argpartition(values, n - 1)[:n]
     return first[np.argsort(values[first], kind="stable")]
 
 
-def _first(rows: tuple[Row, ...], least: bool) -> tuple[Row, ...]:
-    return tuple(sorted(rows, key=lambda row: row.confidence if least else -row.confidence)[:SHOWN])
+def _first(rows: tuple[Row, ...], n: int, least: bool) -> tuple[Row, ...]:
+    """The rows with the lowest or the highest confidence."""
+    return tuple(sorted(rows, key=lambda row: row.confidence if least else -row.confidence)[:n])
 
 
 def _confusion(labels: Labels, part: Part, task: Codes, group: Codes, n: int) -> Floats:
@@ -201,10 +203,8 @@ def _confusion(labels: Labels, part: Part, task: Codes, group: Codes, n: int) ->
     inside = group >= 0
     cell = group[inside].astype(np.int64) * k + labels.label[inside]
     of = task[inside]
-    counts = np.stack(
-        [np.bincount(cell, part.posterior[of, truth], n * k) for truth in range(k)], axis=1
-    )
-    return counts.reshape(n, k, k).transpose(0, 2, 1)
+    counts = np.stack([np.bincount(cell, part.posterior[of, t], n * k) for t in range(k)])
+    return counts.astype(np.float64).reshape(k, n, k).transpose(1, 0, 2)
 
 
 def _meetings(labels: Labels, task: Codes, shown: Codes, n: int) -> tuple[Floats, Floats]:
