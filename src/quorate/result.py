@@ -15,6 +15,7 @@ import polars as pl
 
 from quorate import kernels, metrics, saving
 from quorate.answers import STRATA, AnswersInMemory, Overview, Part
+from quorate.card import MOST_ROWS
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError
 from quorate.fitting import Fit
@@ -195,6 +196,23 @@ class Result(Fit):
 
     def __repr__(self) -> str:
         return as_text(summarise(self), ".labels  .workers  .posterior_table  .confusion_table")
+
+    def _repr_html_(self) -> str:
+        from quorate.summary import as_card
+
+        return as_card(summarise(self), self._least_certain())
+
+    def _least_certain(self) -> list[tuple[Any, Any, float]]:
+        """Task, label and confidence of the least certain answers; none where they are in files."""
+        if self.tasks.in_files:
+            return []
+        part = self.tasks.whole
+        first = np.argsort(part.confidence, kind="stable")[:MOST_ROWS].tolist()
+        book = self.codebook
+        return [
+            (book.tasks[i], book.classes[int(part.codes[i])], float(part.confidence[i]))
+            for i in first
+        ]
 
     def report(
         self, path: str | Path, *, title: str = "Report", pseudonyms: bool = False, tasks: int = 30

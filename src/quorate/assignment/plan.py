@@ -17,6 +17,7 @@ from quorate.assignment.gain import worth
 from quorate.assignment.situation import Situation, ranked, scores, situated_by
 from quorate.assignment.tables import Numbers, read_tasks, read_workers
 from quorate.assignment.workers import Pool
+from quorate.card import Listing, Share, card
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, require_choice, require_number
 from quorate.kernels import Codes, Floats
@@ -75,6 +76,17 @@ class Assignment:
             *(f"  note            {note}" for note in self.notes),
         ]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "expected error": f"{self.error_now:.2%} now, {self.error_after:.2%} after",
+            "cost": f"{self.cost:,g}; {self.reason}",
+        }
+        columns = ("task", "worker", "confidence", "votes")
+        rows = self.frame.select(columns).rows()
+        shown = [(task, worker, Share(sure), votes) for task, worker, sure, votes in rows]
+        listing = Listing("Votes to ask for, best first", columns, shown)
+        return card(f"Assignment of {len(rows):,} votes", facts, [listing], self.notes)
 
     def as_dict(self) -> dict[str, Any]:
         """What `quorate assign --json` prints."""

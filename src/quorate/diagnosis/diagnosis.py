@@ -19,6 +19,7 @@ import polars as pl
 
 from quorate.aggregation import Plan, discount_of, fitted
 from quorate.arguments import refuse_unknown
+from quorate.card import Listing, card
 from quorate.diagnosis import findings, graph, workers
 from quorate.diagnosis.agreement import agreement_of
 from quorate.diagnosis.agreement import worker_kinds as agreement_of_kinds
@@ -115,6 +116,18 @@ class Diagnosis:
         ]
         lines = [f"Diagnosis of {counts}", *(found or ["  nothing found"]), "  tables   .workers"]
         return "\n".join([*lines, *(f"  note     {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        rows = [(found.name, found.level, found.what, found.advice) for found in self.findings]
+        facts = {
+            "tasks": f"{self.tasks:,}",
+            "workers": f"{len(self.codebook.workers):,}",
+            "labels": f"{self.labels:,}",
+        }
+        if self.agreement.alpha is not None:
+            facts["Krippendorff's alpha"] = f"{self.agreement.alpha:.3f}"
+        listing = Listing("Findings", ("finding", "level", "what", "what to do"), rows)
+        return card("Diagnosis", facts, [listing], self.notes)
 
     def as_dict(self) -> dict[str, Any]:
         """What `quorate diagnose --json` prints."""
