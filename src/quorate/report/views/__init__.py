@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import UsageError
+from quorate.multilabel import Multilabel
 from quorate.report.views.classes import classes_view
 from quorate.report.views.crowd import agreement_view, workers_view
 from quorate.report.views.gold import gold_view
@@ -36,6 +37,8 @@ class ReportOptions:
 def report_of(result: Result, options: ReportOptions | None = None) -> dict[str, Any]:
     """The dictionary of a report."""
     options = options or ReportOptions()
+    if isinstance(result, Multilabel):
+        raise UsageError("A report is for one right answer: make one of an option's result.")
     if result.votes is None:
         raise UsageError("A result that was loaded does not have its votes: a report needs them.")
     from quorate.diagnosis import diagnose  # slow to import

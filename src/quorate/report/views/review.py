@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quorate.errors import require_number
+from quorate.errors import UsageError, require_number
+from quorate.multilabel import Multilabel
 from quorate.report.views.survey import survey
 from quorate.report.views.tasks import disputed_view
 from quorate.result import Result
@@ -48,6 +49,8 @@ def review(result: Result, n: int = 50) -> Review:
     """The `n` tasks whose answers are least certain, with their votes and what would settle
     them."""
     require_number("n", n, at_least=1)
+    if isinstance(result, Multilabel):
+        raise UsageError("A review is for one right answer: make one of an option's result.")
     counts = survey(result, np.zeros(0, dtype=np.int32), shown=n)
     view = disputed_view(counts, result, n)
     return Review(tuple(view["rows"]), view["of"])
