@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 LONGEST, MOST_ROWS = 80, 12  # letters of a cell, and rows of a table
 STYLE = (
     "<style>.quorate-card{font:13px/1.45 system-ui,sans-serif;max-width:720px;color:inherit}"
-    ".quorate-card table{border-collapse:collapse;margin:6px 0;background:transparent}"
+    ".quorate-card table{border-collapse:collapse;margin:6px 0;background:transparent;font:inherit}"
     ".quorate-card th,.quorate-card td{padding:1px 14px 1px 0;text-align:left;vertical-align:top;"
     "border:0;background:transparent}.quorate-card th{font-weight:600;opacity:.7}"
     ".quorate-card td.n{text-align:right;font-variant-numeric:tabular-nums}"
