@@ -34,12 +34,12 @@ def _not_known(report: Mapping[str, Any]) -> str:
 
 def _crowd(report: Mapping[str, Any]) -> Iterator[str]:
     flags, of = report["workers"]["flags"], report["workers"]["of"]
-    kinds = (("spammer", "spammers"), ("inverted", "workers who mixed up classes"))
-    said = [f"{flags[flag]:,} look like {what}" for flag, what in kinds if flags[flag]]
-    if said:
-        yield f"Of {of:,} workers {' and '.join(said)}."
-    else:
+    if not flags["spammer"]:
         yield f"None of the {of:,} workers looks like a spammer."
+    else:
+        yield f"{flags['spammer']:,} of {of:,} workers look like spammers."
+    if flags["inverted"]:
+        yield f"{flags['inverted']:,} of {of:,} workers seem to have mixed up the classes."
     groups = report["agreement"]["groups"]
     if groups:
         n = sum(len(group["workers"]) for group in groups)
@@ -47,12 +47,17 @@ def _crowd(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"{n:,} workers are correlated: together they are worth {worth:.1f} independent ones."
     alpha = report["agreement"]["alpha"]
     if alpha is not None:
-        yield f"Workers agree {_strength(alpha)} (Krippendorff's alpha {alpha:.2f})."
+        yield f"Workers {_strength(alpha)} (Krippendorff's alpha {alpha:.2f})."
 
 
 def _strength(alpha: float) -> str:
-    steps = ((0.8, "well"), (0.667, "fairly well"), (0.4, "moderately"), (0.2, "little"))
-    return next((word for least, word in steps if alpha >= least), "hardly")
+    steps = (
+        (0.8, "agree well"),
+        (0.667, "agree fairly well"),
+        (0.4, "agree moderately"),
+        (0.2, "agree little"),
+    )
+    return next((word for least, word in steps if alpha >= least), "hardly agree")
 
 
 def _tasks(report: Mapping[str, Any]) -> Iterator[str]:
