@@ -37,9 +37,11 @@ def _crowd(report: Mapping[str, Any]) -> Iterator[str]:
     if not flags["spammer"]:
         yield f"None of the {of:,} workers looks like a spammer."
     else:
-        yield f"{flags['spammer']:,} of {of:,} workers look like spammers."
+        what = "looks like a spammer" if flags["spammer"] == 1 else "look like spammers"
+        yield f"{flags['spammer']:,} of {of:,} workers {what}."
     if flags["inverted"]:
-        yield f"{flags['inverted']:,} of {of:,} workers seem to have mixed up the classes."
+        verb = "seems" if flags["inverted"] == 1 else "seem"
+        yield f"{flags['inverted']:,} of {of:,} workers {verb} to have mixed up the classes."
     groups = report["agreement"]["groups"]
     if groups:
         n = sum(len(group["workers"]) for group in groups)
@@ -63,26 +65,33 @@ def _strength(alpha: float) -> str:
 def _tasks(report: Mapping[str, Any]) -> Iterator[str]:
     near = report["found"]["near_ties"]
     if near:
-        yield f"{near:,} tasks are near a tie and need another look."
+        verb = "is near a tie and needs" if near == 1 else "are near a tie and need"
+        yield f"{_count(near, 'task')} {verb} another look."
     over = report["overruled"]
     if over["of"]:
         share = f"{over['share']:.1%}"
-        yield f"On {over['of']:,} tasks ({share}) the answer is not what most votes say."
+        yield f"On {_count(over['of'], 'task')} ({share}) the answer is not what most votes say."
 
 
 def _known(report: Mapping[str, Any]) -> Iterator[str]:
     gold = report["gold"]
     if gold is not None:
         right = f"{gold['votes_right']:.1%}"
-        yield f"{right} of the votes on {gold['known']:,} known answers are right."
+        yield f"{right} of the votes on {_count(gold['known'], 'known answer')} are right."
         if gold["of"]:
-            yield f"{gold['of']:,} known answers are contradicted by most votes: check them."
+            verb = "is" if gold["of"] == 1 else "are"
+            answers = _count(gold["of"], "known answer")
+            yield f"{answers} {verb} contradicted by most votes: have another look."
 
 
 def _plan(report: Mapping[str, Any]) -> Iterator[str]:
     plan = report["next"]
     if plan is not None and plan["of"]:
         yield (
-            f"{plan['of']:,} more votes where they help most would lower the expected error from"
-            f" {plan['error_now']:.1%} to {plan['error_after']:.1%}."
+            f"{_count(plan['of'], 'more vote')} where they help most would lower the expected error"
+            f" from {plan['error_now']:.1%} to {plan['error_after']:.1%}."
         )
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
