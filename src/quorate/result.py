@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 import numpy as np
 import polars as pl
@@ -51,6 +51,9 @@ from quorate.votes import (
     shown,
     with_features,
 )
+
+if TYPE_CHECKING:
+    from quorate.report.plots import Plots
 
 FORMAT = 3
 PLAIN = ("method", "converged", "seconds", "per_worker", "min_confidence")  # in JSON as they are
@@ -226,6 +229,13 @@ class Result(Fit):
         page = page_of(report_of(self, ReportOptions(title, pseudonyms, tasks)))
         with Outputs() as outputs:
             outputs.file(str(path), lambda file: file.write(page.encode()))
+
+    @property
+    def plot(self) -> Plots:
+        """Figures, by matplotlib: `plot.workers()`, `plot.confusion()`, and others."""
+        from quorate.report.plots import Plots
+
+        return Plots(self)
 
     @property
     def own_votes(self) -> Votes:

@@ -98,7 +98,7 @@ def agreement_view(
 ) -> dict[str, Any]:
     """Krippendorff's alpha, duplicates, and agreement of the most active workers, clustered."""
     found = diagnosis.agreement
-    order = _clustered(counts.shared, counts.agreed)
+    order = clustered(counts.shared, counts.agreed)
     names = [result.codebook.workers[int(active[i])] for i in order]
     shared = counts.shared[np.ix_(order, order)]
     agreed = counts.agreed[np.ix_(order, order)]
@@ -130,7 +130,7 @@ def agreement_view(
     }
 
 
-def _clustered(shared: Floats, agreed: Floats) -> list[int]:
+def clustered(shared: Floats, agreed: Floats) -> list[int]:
     """An order in which workers who agree stand side by side; those who never meet count as
     agreeing as often as all do on average."""
     if len(shared) < 3:
