@@ -153,6 +153,7 @@ def aggregate(
             storage=_storage(engine, model, several),
             separator=separator,
             unlabelled=several,
+            gold=gold,
             **reading,
         )
         if model.in_memory_only and engine.storage is not None:
@@ -162,7 +163,7 @@ def aggregate(
         if features is not None:
             read = with_features(read, read_features(features, reading))
         if several:
-            sets = None if gold is None else read_answer_sets(gold, reading, separator)
+            sets = None if gold is None else read_answer_sets(gold, reading, separator, read)
             return _each_option(read, sets, plan, separator)
         known = read.known if gold is None else gold_for(votes, gold, reading)
         return _with_order_noted(fitted(read, known, plan), plan)
