@@ -19,7 +19,7 @@ from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
 from quorate.votes.columns import detail_columns, note_of
 from quorate.votes.factorise import BLOCK, codes_of
 from quorate.votes.faults import shown
-from quorate.votes.naming import find, keys, match, retyped
+from quorate.votes.naming import find, keys, match, retyped, whole_numbers
 from quorate.votes.readers import MODULES, Opened, Reader, nearly, reader_named, recognised
 from quorate.votes.readers.export import Export, Question, read_export
 from quorate.votes.sources import (
@@ -38,6 +38,7 @@ from quorate.votes.sources import (
 from quorate.votes.spelling import (
     may_be_spelt,
     merged,
+    no_labels,
     note_of_no_labels,
     note_of_spellings,
     odd,
@@ -250,7 +251,10 @@ def _spelt(votes: Votes, classes: pl.Series | None, tidy: bool) -> Votes:
     said = votes.codebook.classes
     if may_be_spelt(said) and (tidy or classes is None):
         counts = votes.votes_by_class() if odd(said) else [0] * len(said)
-        notes = [*note_of_spellings(said, counts, tidy), *note_of_no_labels(said, counts)]
+        notes = [
+            *note_of_spellings(said, counts, tidy),
+            *note_of_no_labels(said, counts, no_labels(said)),
+        ]
         if tidy:
             names, code = merged(said, counts)
             change = ClassRecoding((*code, -1), len(names))  # -1 stays what it is
@@ -407,7 +411,7 @@ def _read(source: Any, how: How, reading: Reading) -> Votes:
     report = ReadReport(rows, missing_rows, len(labels.repeats()) if kept else dropped, kept)
     more = {"details": details if details is None else _typed(details, codebook)}
     votes = Votes.of(labels, codebook, report=report, kind=table.kind, notes=table.notes, **more)
-    return with_silent(votes, opened.silent() if opened.silent else 0, "table")
+    return votes if opened.silent is None else with_silent(votes, opened.silent(), "table")
 
 
 def _with_details(opened: SourceTable) -> Table:
@@ -439,7 +443,11 @@ def _typed(details: pl.DataFrame, codebook: Codebook) -> pl.DataFrame:
 
 
 def with_silent(votes: Votes, silent: int, what: str) -> Votes:
-    """The votes with the number of rows of a matrix or wide table that hold none."""
+    """The votes of a matrix or wide table with the number of rows that hold none, and a note on -1,
+    which may say so of a cell."""
+    classes = votes.codebook.classes
+    if what == "table" and classes.dtype.is_integer() and classes[0] == -1:
+        votes = votes.noted(*note_of_no_labels(classes, votes.votes_by_class(), [0]))
     if not silent:
         return votes
     votes = replace(votes, report=replace(votes.report, tasks_without_votes=silent))
@@ -483,11 +491,14 @@ def complete_rows(
 
 
 def _present(column: pl.Series, words: list[str], known_whole: Sequence[str] | None) -> pl.Series:
-    """The column with missing words and NaN as null, and whole numbers as integers again where a
-    missing value had made them floats."""
+    """The column with missing words, numbers and NaN as null, and whole numbers as integers again
+    where a missing value had made them floats."""
     if words and column.dtype == pl.String:
         is_word = column.is_in(words)
         return column.set(is_word, None) if is_word.any() else column
+    numbers = whole_numbers(words) if column.dtype.is_numeric() else []
+    if numbers:
+        column = column.set(column.is_in(numbers), None)
     if not column.dtype.is_float():
         return column
     column = column.fill_nan(None)

@@ -23,7 +23,7 @@ def separator_of(format: str, head: bytes, file: Opened) -> str:
         ';'
     """
     usual = USUAL[format]
-    start = _start(head, file)
+    start = start_of(head, file)
     header, _, _ = start.partition(b"\n")
     if not start or usual.encode() in header:
         return usual
@@ -33,7 +33,7 @@ def separator_of(format: str, head: bytes, file: Opened) -> str:
     return best if best in lines[0] and _parts_alike(whole[:LINES], best) else usual
 
 
-def _start(head: bytes, file: Opened) -> bytes:
+def start_of(head: bytes, file: Opened) -> bytes:
     """The first bytes, decompressed; none of a file that cannot be."""
     if not head.startswith((GZIP, ZSTD)):
         return head

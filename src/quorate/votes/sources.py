@@ -35,7 +35,7 @@ from quorate.votes.faults import (
 )
 from quorate.votes.packed import UNSCANNED, excel_frame, format_in, json_lines, unpacked
 from quorate.votes.readers.opening import Opened, opened, opened_bytes, opened_table
-from quorate.votes.separators import USUAL, separator_of
+from quorate.votes.separators import USUAL, separator_of, start_of
 
 FORMATS = {
     ".csv": "csv",
@@ -205,7 +205,7 @@ def columns_for(
     for role in roles if by_place else ():
         with suppress(DataError):
             found[role] = find(role)
-    others = [name for name in source.names if name not in found.values()]
+    others = [name for name in source.names if name not in (*found.values(), source.index_name)]
     lost = [role for role in roles if role not in found]
     if by_place and len(lost) == len(others):
         found |= dict(zip(lost, others, strict=True))
@@ -222,7 +222,7 @@ def other_columns(
     """Names of the columns other than the one for the first role."""
     opened = open_source(source, roles, None, missing)
     chosen = column_of(roles[0], columns or {}, opened.names, opened.origin, strict=False)
-    return [name for name in opened.names if name != chosen]
+    return [name for name in opened.names if name not in (chosen, opened.index_name)]
 
 
 def require_plain(origin: str, dtype: pl.DataType, column: str) -> None:
@@ -292,10 +292,14 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> SourceT
             " (--format)."
         )
     data, head = _peek(Path(path), origin, format)
-    if format == "json" and opened(path).look().shape == "lines":
+    file = replace(opened(path), origin=origin)
+    if head.startswith(UNSCANNED):
+        return _open_packed(file, format, missing)
+    format = format or format_in(start_of(head, file))
+    if format == "json" and file.look().shape == "lines":
         format = "jsonl"
-    if format in WHOLE or head.startswith(UNSCANNED):
-        return _open_packed(replace(opened(path), origin=origin), format, missing)
+    if format in WHOLE:
+        return _open_packed(file, format, missing)
     return _open_content(data, origin, format, missing, head)
 
 
@@ -306,7 +310,7 @@ def _open_packed(file: Opened, format: str | None, missing: Sequence[str]) -> So
     if format == "excel":
         frame, notes = excel_frame(content, file.origin)
         table = replace(_open_lazy(frame.lazy(), file.origin), notes=notes)
-    elif format == "json" and format_in(content) == "json":
+    elif format == "json" and found.look().shape != "lines":
         table = _open_content(json_lines(content, file.origin), file.origin, "jsonl", missing)
     else:
         format = "jsonl" if format == "json" else format

@@ -95,10 +95,10 @@ def note_of_spellings(classes: pl.Series, votes: list[int], tidy: bool) -> list[
     ]
 
 
-def note_of_no_labels(classes: pl.Series, votes: list[int]) -> list[str]:
-    """What is said of labels that are words for no label."""
+def note_of_no_labels(classes: pl.Series, votes: list[int], codes: list[int]) -> list[str]:
+    """What is said of labels that are words for no label, which have these codes."""
     return [
         f"{shown(classes[code])} ({votes[code]:,} votes) is counted as a label: missing (--missing"
         f" {classes[code]}) leaves it out."
-        for code in no_labels(classes)
+        for code in codes
     ]

@@ -6,6 +6,7 @@ a doubt it is said, with what to type, and nothing is guessed."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,19 +17,27 @@ from polars.selectors import by_name
 from quorate.errors import DataError, UsageError
 from quorate.votes.columns import SECONDS, SYNONYMS, TIMES, fitting, no_column, plain
 from quorate.votes.faults import listed, named
-from quorate.votes.naming import retyped
+from quorate.votes.naming import retyped, whole_numbers
 from quorate.votes.sources import File, SourceTable, require_plain
+from quorate.votes.spelling import plain_labels
 
 ROWS = 100_000  # that are looked at to find the columns of workers
 MOST_LABELS, LONGEST_LABEL = 30, 40
 MOSTLY_EMPTY = 0.5
 IDS = ("id", "uid", "uuid", "guid", "key", "index", "idx", "", "unnamed:_0")
 GOLD = ("gold", "truth", "ground_truth", "expected", "reference", "target", "correct")
+# Columns of times, of the one label of a row, of gold and of tasks.
+NO_WORKERS = {
+    *(word for role in ("task", "label") for words in SYNONYMS[role] for word in (role, *words)),
+    *(*SECONDS, *TIMES, *GOLD, *IDS),
+}
+SURE_LABELS = SYNONYMS["label"][:2]  # which a row of a wide table has hardly ever
 YES_NO = {"true", "false", "yes", "no", "y", "n"}
 # Names of what a judge is shown more often than of a judge, and of facts of a task.
 DOUBTFUL = re.compile(
     r"(model|system|assistant|response|output|completion|category|topic|split|source|language)"
-    r"(_?\w|_?\d+)?|(is|has|was|n|num)_.*"
+    r"(_?\w|_?\d+)?|(is|has|was|n|num)_.*|turn|round|epoch|seed|fold|batch|rank|count|size|length"
+    r"|age|gender|temperature"
 )
 
 
@@ -78,11 +87,14 @@ def shape_of(opened: SourceTable, layout: Layout, missing: Sequence[str]) -> Sha
     if layout.workers:
         return _as_told(opened, layout, missing)
     names = [name for name in opened.names if name not in (layout.gold, layout.task)]
-    if not layout.asked and (len(names) < 2 or fitting("worker", names, SYNONYMS["worker"])):
+    long = {role: fitting(role, names, SYNONYMS[role]) for role in ("task", "worker", "label")}
+    labelled = fitting("label", names, SURE_LABELS)
+    if not layout.asked and ((long["label"] and long["worker"]) or (labelled and long["task"])):
         return None
     look = _Look.at(opened, layout, missing)
     groups = look.groups()
-    if not groups and not layout.asked:
+    voting = {column.name for group in groups for column in group}
+    if not layout.asked and not (groups and voting.issuperset(long["worker"])):
         return None
     if not groups:
         raise DataError(
@@ -90,7 +102,7 @@ def shape_of(opened: SourceTable, layout: Layout, missing: Sequence[str]) -> Sha
             f" with workers (--worker-columns); its columns are {listed(opened.names, 40)}."
         )
     workers = tuple(column.name for column in groups[0])
-    if len(groups) > 1 or (not layout.asked and (look.rows < 2 or _doubtful(groups[0]))):
+    if len(groups) > 1 or (not layout.asked and (labelled or look.doubtful(groups[0]))):
         told = ",".join(workers)
         raise DataError(
             f"{opened.origin} looks wide: {listed(workers, 30)} may be workers, which is in doubt;"
@@ -137,8 +149,7 @@ class _Column:
         filled, cells = len(cells) - cells.null_count(), cells.drop_nulls().unique()
         whole = cells.cast(pl.Int64, strict=False) if cells.dtype.is_float() else cells
         fraction = not whole.eq_missing(cells).all()
-        text = (cells if fraction else whole).cast(pl.String)
-        text = text.str.strip_chars().str.to_lowercase()
+        text = plain_labels(cells if fraction else whole).unique()
         is_few = len(text) <= MOST_LABELS and (text.str.len_chars() <= LONGEST_LABEL).all()
         values = frozenset(text.to_list()) if is_few else frozenset[str]()
         return cls(column.name, filled, len(text), values, fraction)
@@ -173,6 +184,17 @@ class _Look:
         if not groups and self.layout.asked and lone:
             return [lone]
         return sorted(groups, key=len, reverse=True)
+
+    def doubtful(self, group: Sequence[_Column]) -> bool:
+        """Whether a column of the group may be something else: by its name, or, where there are
+        other columns too, by a number, a yes or a no in it that no other of the group has."""
+        columns_with = Counter(value for column in group for value in column.values)
+        others = len(self.columns) > len(group) + 1
+        return self.rows < 2 or any(
+            DOUBTFUL.fullmatch(plain(column.name))
+            or (others and column.weak and any(columns_with[v] == 1 for v in column.values))
+            for column in group
+        )
 
     def shape(self, workers: Sequence[str]) -> Shape:
         task = self._task(workers)
@@ -230,30 +252,21 @@ def _first_rows(opened: SourceTable) -> Iterator[pl.Series]:
 
 
 def _may_vote(name: str) -> bool:
-    """Whether a column of this name may be a worker's: not one of times, or of the one label of a
-    row, or of gold."""
-    words = [w for role in ("task", "label") for group in SYNONYMS[role] for w in group]
-    return plain(name) not in ("task", "label", *words, *SECONDS, *TIMES, *GOLD, *IDS)
+    """Whether a column of this name may be a worker's."""
+    return plain(name) not in NO_WORKERS
 
 
 def _sharing(columns: Sequence[_Column]) -> list[list[_Column]]:
     """Columns in groups, those of each of which share values with others of it."""
-    groups: list[list[_Column]] = []
-    for column in columns:
-        mine = [g for g in groups if any(column.values & other.values for other in g)]
-        joined = [*(one for group in mine for one in group), column]
-        groups = [*(g for g in groups if g not in mine), joined]
-    return [[column for column in columns if column in group] for group in groups]
-
-
-def _doubtful(group: Sequence[_Column]) -> bool:
-    """Whether a column of the group may be something else: by its name, or by a number, a yes or a
-    no in it that no other has."""
-    for column in group:
-        others = frozenset[str]().union(*(c.values for c in group if c is not column))
-        if DOUBTFUL.fullmatch(plain(column.name)) or (column.weak and column.values - others):
-            return True
-    return False
+    groups: dict[int, list[_Column]] = {}
+    group_of: dict[str, int] = {}
+    for number, column in enumerate(columns):
+        mine = {group_of[value] for value in column.values if value in group_of}
+        groups[number] = [*(one for g in sorted(mine) for one in groups.pop(g)), column]
+        values = (value for member in groups[number] for value in member.values)
+        group_of |= dict.fromkeys(values if mine else column.values, number)
+    place = {column.name: number for number, column in enumerate(columns)}
+    return [sorted(group, key=lambda column: place[column.name]) for group in groups.values()]
 
 
 def _is_number(text: str) -> bool:
@@ -369,9 +382,9 @@ class _Unpivot:
         cell = cell.cast(self.dtype)
         if self.dtype.is_float():
             cell = cell.fill_nan(None)
-        if self.dtype == pl.String and self.missing:
-            return pl.when(~cell.is_in(list(self.missing))).then(cell)
-        return cell
+        empty = self.missing if self.dtype == pl.String else whole_numbers(self.missing)
+        known = self.dtype == pl.String or self.dtype.is_numeric()
+        return pl.when(~cell.is_in(list(empty))).then(cell) if empty and known else cell
 
 
 def _common(types: Sequence[tuple[str, pl.DataType]], origin: str) -> pl.DataType:

@@ -181,7 +181,7 @@ def stored_votes(source: Source, storage: Storage) -> Votes:
         opened.notes,
         place=(run, kept),
     )
-    return with_silent(votes, opened.silent() if opened.silent else 0, "table")
+    return votes if opened.silent is None else with_silent(votes, opened.silent(), "table")
 
 
 def _open_or_fill(root: Path, source: Source, storage: Storage) -> tuple[Store, Lock]:
