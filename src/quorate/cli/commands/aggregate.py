@@ -58,8 +58,9 @@ if TYPE_CHECKING:
 def aggregate(votes: Any, **given: Any) -> None:
     """Turn VOTES into labels.
 
-    VOTES are one or several files of task, worker and label; - is standard input. Quorate reads
-    and writes .csv, .tsv, .jsonl and .parquet, and reads them with .gz or .zst behind.
+    VOTES are one or several files of task, worker and label, or with a column for each worker; -
+    is standard input. Quorate reads and writes .csv, .tsv, .jsonl and .parquet, and reads .json,
+    .xlsx and .txt, and all of them with .gz, .zst, .bz2, .xz or .zip behind.
     """
     printing = Printing.of(given)
     files = (
