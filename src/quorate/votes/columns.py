@@ -88,7 +88,7 @@ def no_column(name: str, names: Sequence[str], origin: str) -> DataError:
 
 def likeliest(
     names: Sequence[str],
-    words: Sequence[str],
+    words: Sequence[str] = (),
     first: Sequence[str] = (),
     last: Sequence[str] = (),
 ) -> str:
@@ -102,7 +102,7 @@ def likeliest(
     def likeness(name: str) -> float:
         if name in first or name in last:
             return float(name in first)
-        return max(_likeness(name, word) for word in words)
+        return max((_likeness(name, word) for word in words), default=0.0)
 
     ranked = sorted(names, key=likeness, reverse=True)
     said = ""

@@ -64,7 +64,7 @@ def gold_for(votes: Any, gold: Any, reading: Reading) -> KnownAnswers:
 def _beside(votes: Any, gold: str, reading: Reading) -> KnownAnswers:
     """The gold answers in a column of the votes, long or wide."""
     format, missing = reading.get("format"), missing_words(reading)
-    layout = layout_of({**reading, "label_column": None}, gold)
+    layout = layout_of(reading, gold)
     opened = open_source(votes, ROLES, format, missing)
     shape = None if layout.wide is False else shape_of(opened, layout, missing)
     if shape is None:

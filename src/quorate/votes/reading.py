@@ -237,7 +237,7 @@ def _read_any(source: Any, how: How, storage: Any, reading: Reading) -> Votes:
         return stored_votes(Source.of(source, reading, how), storage)
     if isinstance(source, np.ndarray):
         plain = np.asarray(source) if isinstance(source, np.matrix) else source
-        return _from_matrix(plain, reading)
+        return _from_matrix(plain, how, reading)
     try:
         return _read(source, how, reading)
     except DataError as error:
@@ -249,6 +249,8 @@ def _spelt(votes: Votes, classes: pl.Series | None, tidy: bool) -> Votes:
     """The votes with notes on how labels are spelt; with `tidy`, as one where only spaces or case
     differ, in the spelling of the classes if those are known."""
     said = votes.codebook.classes
+    if said.dtype in (pl.Categorical, pl.Enum):
+        said = said.cast(pl.String)
     if may_be_spelt(said) and (tidy or classes is None):
         counts = votes.votes_by_class() if odd(said) else [0] * len(said)
         notes = [
@@ -496,9 +498,9 @@ def _present(column: pl.Series, words: list[str], known_whole: Sequence[str] | N
     if words and column.dtype == pl.String:
         is_word = column.is_in(words)
         return column.set(is_word, None) if is_word.any() else column
-    numbers = whole_numbers(words) if column.dtype.is_numeric() else []
-    if numbers:
-        column = column.set(column.is_in(numbers), None)
+    for number in whole_numbers(words) if column.dtype.is_numeric() else ():
+        as_wide = pl.Int64 if column.dtype.is_integer() else pl.Float64  # as any number needs
+        column = column.set(column.cast(as_wide, strict=False).eq_missing(number), None)
     if not column.dtype.is_float():
         return column
     column = column.fill_nan(None)
@@ -508,7 +510,7 @@ def _present(column: pl.Series, words: list[str], known_whole: Sequence[str] | N
     return whole if whole.eq_missing(column).all() else column
 
 
-def _from_matrix(matrix: NDArray[Any], reading: Reading) -> Votes:
+def _from_matrix(matrix: NDArray[Any], how: How, reading: Reading) -> Votes:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biufUTO":
         raise DataError(
             f"A matrix of votes has tasks as rows, workers as columns and numbers or text in it;"
@@ -531,7 +533,7 @@ def _from_matrix(matrix: NDArray[Any], reading: Reading) -> Votes:
     workers = pl.Series(names).gather(worker)
     rows = pl.DataFrame({"task": task, "worker": workers, "label": label})
     told: Reading = {"repeats": reading.get("repeats", "count"), "wide": False}
-    votes = _read(rows, How(), told)
+    votes = _read(rows, How(classes=how.classes), told)
     return with_silent(votes, len(matrix) - rows["task"].n_unique(), "matrix")
 
 

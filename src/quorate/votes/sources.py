@@ -454,9 +454,12 @@ def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> Sourc
     if scheme not in REMOTE:
         known = ", ".join(f"{name}://" for name in REMOTE)
         raise UsageError(f"{path} cannot be read: {known} can.")
-    format = format or format_of(path.partition("?")[0])
+    name = path.partition("?")[0]
+    format = format or format_of(name)
     if format is None:
         raise UsageError(f"The name {path} does not say its format: say it with format (--format).")
+    if format in WHOLE or name.lower().endswith((".bz2", ".xz", ".zip")):
+        raise UsageError(f"{path} has to be read as a whole: fetch it, and name the file.")
 
     def fail(error: BaseException) -> DataError:
         if "not found" in str(error).lower():

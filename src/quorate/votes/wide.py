@@ -15,7 +15,7 @@ import polars as pl
 from polars.selectors import by_name
 
 from quorate.errors import DataError, UsageError
-from quorate.votes.columns import SECONDS, SYNONYMS, TIMES, fitting, no_column, plain
+from quorate.votes.columns import SECONDS, SYNONYMS, TIMES, fitting, likeliest, no_column, plain
 from quorate.votes.faults import listed, named
 from quorate.votes.naming import retyped, whole_numbers
 from quorate.votes.sources import File, SourceTable, require_plain
@@ -23,6 +23,7 @@ from quorate.votes.spelling import plain_labels
 
 ROWS = 100_000  # that are looked at to find the columns of workers
 MOST_LABELS, LONGEST_LABEL = 30, 40
+LONGEST_OPTION = 120
 MOSTLY_EMPTY = 0.5
 IDS = ("id", "uid", "uuid", "guid", "key", "index", "idx", "", "unnamed:_0")
 GOLD = ("gold", "truth", "ground_truth", "expected", "reference", "target", "correct")
@@ -99,17 +100,23 @@ def shape_of(opened: SourceTable, layout: Layout, missing: Sequence[str]) -> Sha
     if not groups:
         raise DataError(
             f"{opened.origin} has no columns whose cells look like labels: say which are workers"
-            f" with workers (--worker-columns); its columns are {listed(opened.names, 40)}."
+            f" with workers (--worker-columns); its columns are {likeliest(opened.names)}."
         )
     workers = tuple(column.name for column in groups[0])
     if len(groups) > 1 or (not layout.asked and (labelled or look.doubtful(groups[0]))):
-        told = ",".join(workers)
         raise DataError(
-            f"{opened.origin} looks wide: {listed(workers, 30)} may be workers, which is in doubt;"
-            f" if they are, say workers={told.split(',')} (--worker-columns {told}). Its columns"
-            f" are {listed(opened.names, 40)}."
+            f"{opened.origin} looks wide: {listed(workers)} may be workers, which is in doubt; if"
+            f" they are, say {_option(workers)}. Its columns are {likeliest(opened.names)}."
         )
     return look.shape(workers)
+
+
+def _option(workers: Sequence[str]) -> str:
+    """What to type to have these workers."""
+    told = ",".join(map(named, workers))
+    if len(told) > LONGEST_OPTION:
+        return "workers, with all their names (--worker-columns)"
+    return f"workers={list(workers)} (--worker-columns {told})"
 
 
 def _as_told(opened: SourceTable, layout: Layout, missing: Sequence[str]) -> Shape:
@@ -225,7 +232,7 @@ class _Look:
             found = [c.name for c in columns if self._names_rows(c) and plain(c.name) not in GOLD]
         if len(found) > 1:
             raise DataError(
-                f"{opened.origin} looks wide, with the workers {listed(workers, 30)}, but the task"
+                f"{opened.origin} looks wide, with the workers {listed(workers)}, but the task"
                 f" may be {' or '.join(map(named, found[:5]))}: say which with task_column (--wide"
                 f" --task-column {named(found[0])})."
             )
@@ -382,9 +389,12 @@ class _Unpivot:
         cell = cell.cast(self.dtype)
         if self.dtype.is_float():
             cell = cell.fill_nan(None)
-        empty = self.missing if self.dtype == pl.String else whole_numbers(self.missing)
-        known = self.dtype == pl.String or self.dtype.is_numeric()
-        return pl.when(~cell.is_in(list(empty))).then(cell) if empty and known else cell
+        if self.dtype == pl.String and self.missing:
+            return pl.when(~cell.is_in(list(self.missing))).then(cell)
+        for number in whole_numbers(self.missing) if self.dtype.is_numeric() else ():
+            as_wide = pl.Int64 if self.dtype.is_integer() else pl.Float64  # as any number needs
+            cell = pl.when(cell.cast(as_wide, strict=False).ne_missing(number)).then(cell)
+        return cell
 
 
 def _common(types: Sequence[tuple[str, pl.DataType]], origin: str) -> pl.DataType:
