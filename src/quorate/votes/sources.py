@@ -292,7 +292,8 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> SourceT
             " (--format)."
         )
     data, head = _peek(Path(path), origin, format)
-    file = replace(opened(path), origin=origin)
+    file = opened_bytes(data, origin) if isinstance(data, bytes) else opened(path)
+    file = replace(file, origin=origin)
     if head.startswith(UNSCANNED):
         return _open_packed(file, format, missing)
     format = format or format_in(start_of(head, file))
@@ -570,6 +571,8 @@ def opened_files(source: Any) -> list[Opened]:
     if any("://" in str(path) or not str(path) for path in paths):
         return []
     files = [str(file) for path in paths for file in files_of(str(path)) or [path]]
+    if any(Path(file).exists() and not Path(file).is_file() for file in files):
+        return []  # pipes, which can be read only once
     return [opened(file) for file in files]
 
 
