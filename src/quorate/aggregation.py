@@ -92,12 +92,14 @@ def aggregate(
 ) -> Result:
     """Turn votes into labels with confidences and workers with qualities.
 
-    `votes` is a path or a list of paths (CSV, TSV, JSON lines or Parquet; ``"-"`` for standard
-    input), the address of a database (with a `query` or a `table`), a pandas or polars frame, an
-    Arrow table, an iterable of (task, worker, label), or a matrix of tasks by workers with -1 or
-    NaN where there is no vote. Columns are task, worker and label unless `task_column`,
-    `worker_column` and `label_column` say otherwise. A worker's repeated answers to a task all
-    count, or only the first or last with `repeats`. Cells in `missing` are missing.
+    `votes` is a path or a list of paths (CSV, TSV, JSON, JSON lines, Parquet or Excel; ``"-"`` for
+    standard input), the export of another tool, the address of a database (with a `query` or a
+    `table`), a pandas or polars frame, an Arrow table, a Hugging Face dataset, an iterable of
+    (task, worker, label), or a matrix of tasks by workers with -1 or NaN where there is no vote.
+    Columns are task, worker and label unless `task_column`, `worker_column` and `label_column` say
+    otherwise. A table may be `wide`: `workers` are then the names of its columns of workers. A
+    worker's repeated answers to a task all count, or only the first or last with `repeats`. Cells
+    in `missing` are missing, and with `tidy` labels that differ only in spaces or case are one.
 
     `method` is a name that `quorate.methods()` lists, a model with its options, such as
     ``quorate.DawidSkene(smoothing=0.1)``, or a function from `Labels` to a posterior ``[task,
@@ -153,6 +155,7 @@ def aggregate(
             storage=_storage(engine, model, several),
             separator=separator,
             unlabelled=several,
+            gold=gold,
             **reading,
         )
         if model.in_memory_only and engine.storage is not None:
@@ -162,7 +165,7 @@ def aggregate(
         if features is not None:
             read = with_features(read, read_features(features, reading))
         if several:
-            sets = None if gold is None else read_answer_sets(gold, reading, separator)
+            sets = None if gold is None else read_answer_sets(gold, reading, separator, read)
             return _each_option(read, sets, plan, separator)
         known = read.known if gold is None else gold_for(votes, gold, reading)
         return _with_order_noted(fitted(read, known, plan), plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -66,6 +67,12 @@ def key(name: Any) -> int:
     if WHOLE_NUMBER.fullmatch(text) and -(2**63) <= int(text) < 2**63:
         return int(text) % 2**64
     return zlib.crc32(text.encode())
+
+
+def whole_numbers(words: Sequence[str]) -> list[int]:
+    """Those of the words that are whole numbers of 64 bits, to the letter."""
+    numbers = (int(word) for word in words if WHOLE_NUMBER.fullmatch(word))
+    return [number for number in numbers if -(2**63) <= number < 2**63]
 
 
 def retyped(names: pl.Series) -> pl.Series:

@@ -59,9 +59,10 @@ if TYPE_CHECKING:
 def aggregate(votes: Any, **given: Any) -> None:
     """Turn VOTES into labels.
 
-    VOTES are one or several files of task, worker and label; - is standard input. Quorate reads
-    and writes .csv, .tsv, .jsonl and .parquet, reads them with .gz or .zst behind, and both reads
-    and writes databases, such as sqlite:///crowd.db?table=votes.
+    VOTES are one or several files of task, worker and label, or with a column for each worker, an
+    export of another tool, or a database, such as sqlite:///crowd.db?table=votes; - is standard
+    input. Quorate reads and writes .csv, .tsv, .jsonl, .parquet and databases, and reads .json,
+    .xlsx and .txt, and all files with .gz, .zst, .bz2, .xz or .zip behind.
     """
     printing = Printing.of(given)
     files = (

@@ -126,6 +126,11 @@ class Opened:
                     raise DataError(f"{self.origin}, record {number} is no object, but a {kind}.")
                 yield record
 
+    def content(self) -> bytes:
+        """All bytes."""
+        with _failing(self.origin), self.stream() as file:
+            return file.read()
+
     def document(self) -> Any:
         """The whole file as one JSON value."""
         with _failing(self.origin), self.stream() as file:
