@@ -123,9 +123,10 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         opening: tuple[type[ladder.Opening], ...] = (
             *(ladder.Look, ladder.Split, ladder.Start, ladder.FitKept, ladder.Judge),
             *(independence.Count, independence.Test),
-            Begin,
         )
-        return (*(phase(self.members, self.max_iter, self.tol) for phase in opening), self)
+        members = Members.of(self.seed, bounded=False)
+        begin = Begin(self.members, self.max_iter, self.tol)
+        return (*(phase(members, self.max_iter, self.tol) for phase in opening), begin, self)
 
     # The fit of the members to all votes.
 
