@@ -306,7 +306,8 @@ def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = No
 
 
 def by_truth(weights: Floats) -> Floats:
-    """A table ``[worker * n_classes + label, truth]`` of ``weights[worker, label, (wrong, right)]``.
+    """The table ``[worker * n_classes + label, truth]`` of ``weights[worker, label, (wrong,
+    right)]``.
 
     Examples:
         >>> by_truth(np.array([[[1.0, 5.0], [2.0, 7.0]]]))

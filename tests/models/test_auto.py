@@ -166,10 +166,7 @@ def test_how_far_a_rung_is_climbed() -> None:
     assert climb(np.zeros(0), np.zeros(0)) == 0.0
     # The same votes in fewer tasks say less.
     alike, apart = np.repeat([0.5, -0.3], 50), np.array([0.5, -0.3] * 50)
-    of_tasks = [
-        climb(x.reshape(-1, 10).sum(axis=1), np.full(10, 10.0))
-        for x in (alike, apart)
-    ]
+    of_tasks = [climb(x.reshape(-1, 10).sum(axis=1), np.full(10, 10.0)) for x in (alike, apart)]
     assert of_tasks == [0.0, 1.0]
 
 

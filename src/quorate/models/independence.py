@@ -73,9 +73,7 @@ class Test(Opening):
     """How far votes depend on each other beyond the truth: the slope is the ratio of r f to f²,
     each summed over a task's held-out votes."""
 
-    def sweep(
-        self, block: Labels, params: Testing, local: tuple[Fold, ...]
-    ) -> tuple[None, Ratio]:
+    def sweep(self, block: Labels, params: Testing, local: tuple[Fold, ...]) -> tuple[None, Ratio]:
         u, v = np.zeros((2, local[0].kept.n_tasks))
         for fold, table in zip(local, params.tables, strict=False):
             assert fold.mixed is not None

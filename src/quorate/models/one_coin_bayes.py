@@ -209,7 +209,7 @@ class OneCoinBayes(EM[Params, Stats]):
 def _divergence(params: Params) -> float:
     """How far the posterior of accuracies is from their prior."""
     others = max(len(params.state.log_prior) - 1, 1)
-    mean_log = params.log_weights + [0.0, np.log(others)]
+    mean_log = params.log_weights + np.array([0.0, np.log(others)])
     return dirichlet.divergence(params.pseudo_counts, params.kappa * params.crowd, log=mean_log)
 
 
