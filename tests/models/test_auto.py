@@ -234,6 +234,16 @@ def test_a_given_temperature_is_taken() -> None:
 # What it must hold.
 
 
+def test_it_has_converged_after_all_its_steps_or_when_settled_but_not_when_cut_short() -> None:
+    labels = inverted(300)
+    whole, cut, settled = auto(labels, tol=0.0), auto(labels, max_iter=3), auto(labels, tol=0.5)
+    assert (whole.iterations, whole.converged) == (10, True)
+    assert (cut.iterations, cut.converged) == (3, False)
+    assert settled.iterations < 10 and settled.converged
+    longer = auto(labels, tol=0.0, max_iter=12)
+    assert (longer.iterations, longer.converged) == (12, True)
+
+
 def test_which_votes_are_held_out_does_not_depend_on_blocks() -> None:
     labels = crowd()
     whole = labels.parts(5, seed=3)

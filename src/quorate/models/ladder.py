@@ -207,12 +207,19 @@ class Ratio(NamedTuple):
         sums = (np.add.reduce(each) for each in (u, v, u * u, u * v, v * v))
         return cls(*map(float, sums))
 
+    @property
+    def value(self) -> float:
+        return self.u / (self.v or 1.0)
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        spread = self.uu - 2 * self.value * self.uv + self.value**2 * self.vv
+        return float(max(spread, 0.0) ** 0.5 / (self.v or 1.0))
+
     def share_of(self, far: float, sure: float) -> float:
         """The ratio less so many standard errors, as a share of what is far, from 0 to 1."""
-        total = self.v or 1.0
-        ratio = self.u / total
-        variance = max(self.uu - 2 * ratio * self.uv + ratio**2 * self.vv, 0.0) / total**2
-        return float(np.clip((ratio - sure * variance**0.5) / far, 0, 1))
+        return float(np.clip((self.value - sure * self.error) / far, 0, 1))
 
 
 class Rungs(NamedTuple):
