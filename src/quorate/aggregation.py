@@ -164,7 +164,7 @@ def aggregate(
         if several:
             sets = None if gold is None else read_answer_sets(gold, reading, separator)
             return _each_option(read, sets, plan, separator)
-        known = None if gold is None else gold_for(votes, gold, reading)
+        known = read.known if gold is None else gold_for(votes, gold, reading)
         return _with_order_noted(fitted(read, known, plan), plan)
 
 

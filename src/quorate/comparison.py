@@ -223,7 +223,7 @@ def compare(
     read = read_votes(votes, **reading)
     if not isinstance(ordered, bool):
         read = in_class_order(read, ordered)
-    answers = None if gold is None else gold_for(votes, gold, reading)
+    answers = read.known if gold is None else gold_for(votes, gold, reading)
     terms = Terms(ordered is not False, how.get("discount"), held_out, seed)
     judge, notes = _judge(read, answers, terms)
     outcomes = _run(candidates, judge, threads, progress)

@@ -32,7 +32,7 @@ def summarise(result: Result) -> dict[str, Any]:
 
 
 def _read(result: Result) -> dict[str, Any]:
-    read = {
+    read: dict[str, Any] = {
         "tasks": result.overview.tasks,
         "workers": len(result.tally),
         "labels": result.n_labels,
@@ -45,6 +45,8 @@ def _read(result: Result) -> dict[str, Any]:
             "dropped_missing": result.read.missing,
             "dropped_repeats": dropped,
             "repeats_counted": result.read.repeated - dropped,
+            "format": result.read.format,
+            "dropped_of_export": dict(result.read.dropped),
         }
     return read
 

@@ -205,8 +205,11 @@ READING = together(
     ),
     click.option(
         "--format",
-        type=Words("quorate.votes.sources:FORMATS"),
-        help="Format of the input, where the file's name does not say it.",
+        type=Words("quorate.votes.reading:ALL_FORMATS"),
+        help="Format of the input, where the file itself does not say it.",
+    ),
+    click.option(
+        "--question", metavar="NAME", help="Which question of an export that holds several."
     ),
     click.option(
         "--missing",

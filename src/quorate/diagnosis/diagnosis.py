@@ -167,7 +167,7 @@ def diagnose(
     refuse_unknown("diagnose", reading, (*Reading.__annotations__, *OPTIONS))
     require_number("seed", seed, at_least=0)
     read = read_votes(votes, **reading)
-    known = None if gold is None else gold_for(votes, gold, reading)
+    known = read.known if gold is None else gold_for(votes, gold, reading)
     aggregated = partial(_aggregated, read, known, worker_kinds, seed, threads)
     if known is not None:
         read = with_gold(read, known)

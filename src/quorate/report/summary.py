@@ -32,6 +32,10 @@ def show_summary(summary: Mapping[str, Any], console: Console) -> None:
 
 def _read(read: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [(name, f"{read[name]:,}") for name in ("tasks", "workers", "labels", "classes")]
+    if read.get("format"):
+        dropped = [f"{n:,} {why}" for why, n in read["dropped_of_export"].items()]
+        left = f"; dropped: {', '.join(dropped)}" if dropped else ""
+        rows.insert(0, ("format", read["format"] + left))
     if "rows" in read:
         reasons = [f"{read[key]:,} {reason}" for key, reason in DROPPED.items() if read[key]]
         why = f" ({', '.join(reasons)})" if reasons else ""

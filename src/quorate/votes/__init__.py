@@ -4,7 +4,6 @@ from quorate.votes.blocks import Blocks, MemoryBlocks
 from quorate.votes.faults import listed, named, shown
 from quorate.votes.features import Features, read_features, with_features
 from quorate.votes.gold import (
-    KnownAnswers,
     gold_for,
     in_class_order,
     read_answers,
@@ -13,6 +12,7 @@ from quorate.votes.gold import (
 )
 from quorate.votes.naming import find, match, retyped
 from quorate.votes.reading import (
+    KnownAnswers,
     Reading,
     ReadReport,
     Votes,

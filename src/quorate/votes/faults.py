@@ -8,9 +8,14 @@ import gzip
 import io
 import json
 import math
+import os
 import re
+import sys
+import tempfile
+import threading
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -33,6 +38,31 @@ JSON_TYPES = {
     list: "a list",
     type(None): "null",
 }
+
+
+@contextmanager
+def stderr_held() -> Iterator[None]:
+    """Context that holds stderr back, and passes it on unless what is tried fails.
+
+    A damaged Parquet file can make polars panic, and Rust prints that on the process's stderr
+    before Python sees it; Ray prints there what it tries. Only on the main thread, since other
+    threads may be writing there."""
+    if threading.current_thread() is not threading.main_thread() or sys.stderr is None:
+        yield
+        return
+    with tempfile.TemporaryFile() as held:
+        stderr = os.dup(2)
+        os.dup2(held.fileno(), 2)
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            if not failed:
+                held.seek(0)
+                os.write(2, held.read())
 
 
 def check_start(origin: str, format: str, head: bytes) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,17 @@ from quorate.arguments import nearest
 from quorate.errors import DataError, UsageError
 from quorate.votes.faults import listed, shown
 from quorate.votes.naming import find, match, retyped
-from quorate.votes.reading import Reading, Votes, columns_of, complete_rows, missing_words
+from quorate.votes.reading import (
+    KnownAnswers,
+    Reading,
+    Votes,
+    columns_of,
+    complete_rows,
+    missing_words,
+)
 from quorate.votes.sources import column_names, format_of, read_table
 
 SHOWN_NEW = 5
-
-
-@dataclass(frozen=True, eq=False)
-class KnownAnswers:
-    """Gold answers: a task and its label in each row; `missing` is the number of incomplete
-    rows."""
-
-    tasks: pl.Series
-    labels: pl.Series
-    missing: int
 
 
 def gold_for(votes: Any, gold: Any, reading: Reading) -> KnownAnswers:

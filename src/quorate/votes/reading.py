@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -18,10 +19,21 @@ from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
 from quorate.votes.factorise import BLOCK, codes_of
 from quorate.votes.faults import shown
 from quorate.votes.naming import find, keys, match, retyped
-from quorate.votes.sources import MISSING, Kind, Table, read_table
+from quorate.votes.readers import MODULES, Opened, Reader, nearly, reader_named, recognised
+from quorate.votes.readers.export import Export, Question, read_export
+from quorate.votes.sources import (
+    FORMATS,
+    MISSING,
+    Kind,
+    Table,
+    opened_files,
+    read_once,
+    read_table,
+)
 
 ROLES = ("task", "worker", "label")
 Repeats = Literal["count", "first", "last"]
+ALL_FORMATS = (*dict.fromkeys(FORMATS.values()), *MODULES)
 
 
 class Reading(TypedDict, total=False):
@@ -34,22 +46,39 @@ class Reading(TypedDict, total=False):
     repeats: Repeats
     format: str | None
     missing: str | Sequence[str] | None
+    question: str | None
 
 
 @dataclass(frozen=True)
 class ReadReport:
     """Counts of what was read: rows, rows dropped for a missing field, rows in which a worker
     answers a task again (kept, or dropped when only the first or last answer is wanted), and the
-    rows of a matrix, tasks, that hold no vote and are left out."""
+    rows of a matrix, tasks, that hold no vote and are left out.
+
+    Of an export of another tool also its `format`, what was `dropped` by reason, and the number of
+    votes on each of its `questions`."""
 
     rows: int
     missing: int
     repeated: int
     repeats_kept: bool
     tasks_without_votes: int = 0
+    format: str | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    questions: Mapping[str, int] = field(default_factory=dict)
 
 
 NOTHING_READ = ReadReport(0, 0, 0, True)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownAnswers:
+    """Gold answers: a task and its label in each row; `missing` is the number of incomplete
+    rows."""
+
+    tasks: pl.Series
+    labels: pl.Series
+    missing: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +86,9 @@ class Votes:
     """Blocks of labels in codes, the names of the codes, and what was read and dropped.
 
     The names of tasks are in the codebook where the blocks are in memory, else beside the blocks.
-    `kind` is the caller's kind of table, and `place` keeps a temporary directory.
+    `kind` is the caller's kind of table, and `place` keeps a temporary directory. Of an export of
+    another tool, `known` are the gold answers in it, and `details` the seconds and the time of
+    votes, by task and worker.
     """
 
     blocks: Blocks
@@ -66,6 +97,8 @@ class Votes:
     kind: Kind = Kind()
     notes: tuple[str, ...] = ()
     place: object = None
+    known: KnownAnswers | None = None
+    details: pl.DataFrame | None = None
 
     @classmethod
     def of(cls, labels: Labels, codebook: Codebook | None = None, **more: Any) -> Votes:
@@ -141,10 +174,16 @@ def read_votes(
         (2, [False, True])
     """
     require_choice("repeats", reading.get("repeats", "count"), ("count", "first", "last"))
+    if reading.get("format") is not None:
+        require_choice("format", reading["format"], ALL_FORMATS)
     if isinstance(source, Votes):
         return source if classes is None else source.in_classes(classes)
     if isinstance(source, Labels):
         return Votes.of(source)
+    source = read_once(source)
+    export = _export_of(source, reading)
+    if export is not None:
+        return _from_export(export, unlabelled, classes, reading)
     if storage is not None and in_files(source):
         from quorate.votes.store import Source, stored_votes
 
@@ -152,7 +191,71 @@ def read_votes(
     if isinstance(source, np.ndarray):
         plain = np.asarray(source) if isinstance(source, np.matrix) else source
         return _from_matrix(plain, reading)
-    return _read(source, separator, unlabelled, classes, reading)
+    try:
+        return _read(source, separator, unlabelled, classes, reading)
+    except DataError as error:
+        hints = filter(None, (nearly(file.look()) for file in opened_files(source)))
+        raise DataError(" ".join([str(error), *islice(hints, 1)])) from None
+
+
+def _export_of(source: Any, reading: Reading) -> Export | None:
+    """The export of another tool, if the source is one."""
+    format = reading.get("format")
+    if format in FORMATS.values():
+        return None
+    files = opened_files(source)
+    if not files:
+        return None
+    reader = reader_named(format) if format in MODULES else _reader_of(files)
+    return None if reader is None else read_export(reader, files)
+
+
+def _reader_of(files: Sequence[Opened]) -> Reader | None:
+    """The reader of all these files; refused where some are another tool's, or none's."""
+    looks = (file.look() for file in files)
+    found = [None if look.has(*ROLES) else recognised(look) for look in looks]
+    if len(set(found)) > 1:
+        which = dict(zip(found, files, strict=True))
+        kinds = [f"{file.origin} ({r.title if r else 'a table'})" for r, file in which.items()]
+        raise DataError(f"Files of different kinds are not one input: {', '.join(kinds)}.")
+    return found[0]
+
+
+def _from_export(
+    export: Export, several: bool, classes: pl.Series | None, reading: Reading
+) -> Votes:
+    """The votes on one question of an export, with its known answers."""
+    question = export.about(reading.get("question"))
+    if question.several and not several:
+        raise DataError(
+            f"{export.origin} has answers that name several labels: say multilabel (--multilabel)."
+        )
+    rows = question.votes.select(ROLES)
+    read = _read(rows, None, several, classes, {"repeats": reading.get("repeats", "count")})
+    votes = {name: len(answers.votes) for name, answers in export.questions.items()}
+    report = replace(read.report, format=export.title, dropped=export.dropped, questions=votes)
+    known, notes = _known_of(question)
+    return replace(
+        read,
+        report=report,
+        known=known,
+        details=question.votes.drop("label"),
+        notes=(*read.notes, *notes),
+    )
+
+
+def _known_of(question: Question) -> tuple[KnownAnswers | None, list[str]]:
+    """The known answers of an export, but for tasks with several different ones."""
+    answers = question.known.unique(maintain_order=True)
+    one = answers.filter(~pl.col("task").is_duplicated())
+    several = answers["task"].n_unique() - len(one)
+    notes = []
+    if several:
+        notes.append(f"{several:,} tasks have several known answers, which are left out.")
+    if not len(one):
+        return None, notes
+    notes.append(f"{len(one):,} known answers of the export are taken as gold.")
+    return KnownAnswers(one["task"], one["label"], 0), notes
 
 
 def in_files(source: Any) -> bool:

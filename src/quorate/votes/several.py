@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 
 from quorate.labels import Labels
-from quorate.votes.gold import KnownAnswers
 from quorate.votes.naming import find
 from quorate.votes.reading import (
+    KnownAnswers,
     Reading,
     Votes,
     columns_of,

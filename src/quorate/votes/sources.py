@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import sys
-import tempfile
-import threading
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from glob import glob
@@ -34,7 +31,9 @@ from quorate.votes.faults import (
     named,
     reason,
     shown,
+    stderr_held,
 )
+from quorate.votes.readers.opening import Opened, opened, opened_bytes, opened_table
 
 FORMATS = {
     ".csv": "csv",
@@ -247,6 +246,8 @@ def open_source(
     source: Any, roles: Sequence[str], format: str | None, missing: Sequence[str]
 ) -> _Source:
     missing = [missing] if isinstance(missing, str) else missing
+    if isinstance(source, Piped):
+        return _open_content(source.content, "Standard input", format, missing)
     if isinstance(source, (str, Path)):
         return _open_file(str(source), format, missing)
     if isinstance(source, (list, tuple)) and source and isinstance(source[0], (str, Path)):
@@ -271,25 +272,36 @@ def open_source(
 
 
 def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source:
-    data: str | bytes
     if "://" in path:
         return _open_remote(path, format, missing)
+    if path == "-":
+        return open_source(read_once(path), (), format, missing)
     files = files_of(path)
     if files is not None:
         return _open_several(path, files, format, missing)
-    if path == "-":
-        origin = "Standard input"
-        data, head = _read_standard_input()
-        format = format or _sniff(head)
-    else:
-        origin = path if path.isprintable() else repr(path)
-        format = format or format_of(path)
-        if format is None:
-            raise UsageError(
-                f"The name {origin} does not say its format: use {', '.join(FORMATS)} (also with"
-                f" {' or '.join(COMPRESSED)} behind), or say it with format (--format)."
-            )
-        data, head = _peek(Path(path), origin, format)
+    origin = path if path.isprintable() else repr(path)
+    format = format or format_of(path)
+    if format is None:
+        raise UsageError(
+            f"The name {origin} does not say its format: use {', '.join(FORMATS)} (also with"
+            f" {' or '.join(COMPRESSED)} behind), or say it with format (--format)."
+        )
+    data, head = _peek(Path(path), origin, format)
+    return _open_content(data, origin, format, missing, head)
+
+
+def _open_content(
+    data: str | bytes,
+    origin: str,
+    format: str | None,
+    missing: Sequence[str],
+    head: bytes | None = None,
+) -> _Source:
+    """Open the file at a path, or bytes, as a table; `head` are its first bytes."""
+    if head is None:
+        assert isinstance(data, bytes)
+        head = data[:START]
+    format = format or _sniff(head)
     fault = check_start(origin, format, head) or check_lines(origin, format, data, head)
     if fault:
         raise DataError(fault)
@@ -300,7 +312,8 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     lazy = _scan(source, format, missing, wild=False)
     guard = stderr_held if format == "parquet" else nullcontext
-    opened = _open_lazy(lazy, origin, format, fail, guard, Path(path))
+    path = Path(data) if isinstance(data, str) else None
+    opened = _open_lazy(lazy, origin, format, fail, guard, path)
     return _exact(opened) if format == "jsonl" else opened
 
 
@@ -476,14 +489,39 @@ def _exact(source: _Source) -> _Source:
     return replace(source, take=take, files=(replace(file, select=select),))
 
 
-def _read_standard_input() -> tuple[bytes, bytes]:
+@dataclass(frozen=True)
+class Piped:
+    """What came from standard input, which can be read only once."""
+
+    content: bytes
+
+
+def read_once(source: Any) -> Any:
+    """The source, or what is on standard input if that is the source."""
+    if not isinstance(source, str) or source != "-":
+        return source
     content = sys.stdin.buffer.read()
     try:
         content = gzip.decompress(content) if content.startswith(GZIP) else content
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise DataError("Standard input is not a whole gzip file: send it again.") from None
-    content = content.removeprefix(BYTE_ORDER_MARK)
-    return content, content[:START]
+    return Piped(content.removeprefix(BYTE_ORDER_MARK))
+
+
+def opened_files(source: Any) -> list[Opened]:
+    """The source's files on this machine, or the table, as one that another tool may have written;
+    none of what cannot be one."""
+    if isinstance(source, Piped):
+        return [opened_bytes(source.content, "Standard input")]
+    if isinstance(source, pl.DataFrame):
+        return [opened_table(source, "The polars table")]
+    paths = source if isinstance(source, (list, tuple)) else [source]
+    if not paths or not all(isinstance(path, (str, Path)) for path in paths):
+        return []
+    if any("://" in str(path) or not str(path) for path in paths):
+        return []
+    files = [str(file) for path in paths for file in files_of(str(path)) or [path]]
+    return [opened(file) for file in files]
 
 
 def _peek(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
@@ -501,31 +539,6 @@ def _peek(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
         raise DataError(f"There is no file {origin}.") from None
     except OSError as error:
         raise DataError(f"{origin} cannot be read: {error.strerror}.") from None
-
-
-@contextmanager
-def stderr_held() -> Iterator[None]:
-    """Context that holds stderr back, and passes it on unless what is tried fails.
-
-    A damaged Parquet file can make polars panic, and Rust prints that on the process's stderr
-    before Python sees it; Ray prints there what it tries. Only on the main thread, since other
-    threads may be writing there."""
-    if threading.current_thread() is not threading.main_thread() or sys.stderr is None:
-        yield
-        return
-    with tempfile.TemporaryFile() as held:
-        stderr = os.dup(2)
-        os.dup2(held.fileno(), 2)
-        failed = True
-        try:
-            yield
-            failed = False
-        finally:
-            os.dup2(stderr, 2)
-            os.close(stderr)
-            if not failed:
-                held.seek(0)
-                os.write(2, held.read())
 
 
 def format_of(path: str) -> str | None:

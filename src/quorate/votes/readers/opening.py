@@ -1,0 +1,308 @@
+"""Files of other tools, opened: the first records, to tell whose they are, and all of them, one
+after the other, whatever they are kept in."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import PurePath
+from typing import Any, BinaryIO, Literal, cast
+
+import polars as pl
+
+from quorate.errors import DataError
+from quorate.votes.faults import FAULTS as POLARS_FAULTS
+from quorate.votes.faults import GZIP, UTF16, ZSTD, reason, stderr_held
+
+HEAD = 1 << 18  # bytes in which a file's first records are looked for
+FIRST = 20  # records that are looked at
+LARGEST_DOCUMENT = 1 << 30  # bytes of a document that has to be read as a whole
+LONGEST_CELL = 1 << 25
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BZIP, XZ, ZIP, PARQUET = b"BZh", b"\xfd7zXZ\x00", b"PK\x03\x04", b"PAR1"
+SEPARATORS = ",\t;|"
+
+Shape = Literal["array", "lines", "object", "table", "zip", "xml", "other"]
+FAULTS = (
+    *POLARS_FAULTS,
+    ValueError,
+    EOFError,
+    RecursionError,
+    csv.Error,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    NotImplementedError,  # a zip archive in a compression of its own
+)
+
+
+def faults() -> tuple[type[BaseException], ...]:
+    """What reading a file can raise, with what is raised by libraries that were needed for it."""
+    libraries = (("ijson", "JSONError"), ("zstandard", "ZstdError"))
+    loaded = ((sys.modules.get(module), name) for module, name in libraries)
+    return (*FAULTS, *(getattr(module, name) for module, name in loaded if module is not None))
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the first bytes of a file tell: the shape that its records are in, the first of them
+    (the last of which may be cut short), and the names of an archive's members."""
+
+    shape: Shape
+    first: Sequence[Mapping[str, Any]] = ()
+    members: Sequence[str] = ()
+
+    def has(self, *keys: str) -> bool:
+        """Whether one of the first records has all these keys."""
+        return any(all(key in record for key in keys) for record in self.first)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file, or a member of an archive, whose bytes `stream` gives from the start each time.
+
+    `origin` is its name in sentences, and `name` the name of the file without its directory."""
+
+    origin: str
+    name: str
+    stream: Callable[[], AbstractContextManager[BinaryIO]]
+
+    def look(self) -> Look:
+        """What the first bytes tell; nothing is said of a file that cannot be read."""
+        try:
+            with self.stream() as file:
+                head = file.read(HEAD)
+            return self._look(head.removeprefix(BYTE_ORDER_MARK))
+        except faults():
+            return Look("other")
+
+    def _look(self, head: bytes) -> Look:
+        start = head.lstrip()
+        if start.startswith(b"["):
+            return Look("array", _first_of_array(head))
+        if start.startswith(b"{"):
+            return _look_at_objects(start, len(head) < HEAD)
+        if start.startswith(b"<"):
+            return Look("xml", [{"head": head.decode("utf-8", "replace")}])
+        if start.startswith(ZIP):
+            with self.stream() as file, zipfile.ZipFile(file) as archive:
+                return Look("zip", members=archive.namelist())
+        if start.startswith(PARQUET):
+            with stderr_held(), self.stream() as file:
+                return Look("table", [dict.fromkeys(pl.read_parquet_schema(file))])
+        if start.startswith(UTF16) or b"\0" in head[:4096] or not start:
+            return Look("other")
+        return Look(
+            "table", list(islice(_rows(io.StringIO(head.decode("utf-8", "ignore"))), FIRST))
+        )
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The records, one after the other: the elements of an array, the lines, the rows of a
+        table, or the one object. Only one of them is in memory at a time."""
+        shape = self.look().shape
+        read = {"array": _array, "lines": _lines, "table": _table, "object": _object}.get(shape)
+        if read is None:
+            raise DataError(f"{self.origin} has no records: it is {_called(shape)}.")
+        with _failing(self.origin), self.stream() as file:
+            for number, record in enumerate(read(file), start=1):
+                if not isinstance(record, dict):
+                    kind = type(record).__name__
+                    raise DataError(f"{self.origin}, record {number} is no object, but a {kind}.")
+                yield record
+
+    def document(self) -> Any:
+        """The whole file as one JSON value."""
+        with _failing(self.origin), self.stream() as file:
+            content = file.read(LARGEST_DOCUMENT + 1)
+            if len(content) > LARGEST_DOCUMENT:
+                size = LARGEST_DOCUMENT >> 30
+                raise DataError(
+                    f"{self.origin} is larger than {size} GB, and has to be read whole."
+                )
+            return json.loads(content)
+
+    def members(self) -> Iterator[Opened]:
+        """The files of a zip archive, but for directories and what systems put beside them."""
+        with _failing(self.origin), self.stream() as file, zipfile.ZipFile(file) as archive:
+            names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        for name in names:
+            if not PurePath(name).name.startswith(".") and "__MACOSX" not in name:
+                yield Opened(
+                    f"{self.origin}, {name}", PurePath(name).name, partial(self._member, name)
+                )
+
+    @contextmanager
+    def _member(self, name: str) -> Iterator[BinaryIO]:
+        with self.stream() as file, zipfile.ZipFile(file) as archive, archive.open(name) as member:
+            yield cast("BinaryIO", member)
+
+
+@contextmanager
+def _failing(origin: str) -> Iterator[None]:
+    """Context in which whatever cannot be read is one sentence."""
+    try:
+        yield
+    except DataError:
+        raise
+    except faults() as error:
+        said = reason(error)
+        raise DataError(f"{origin} cannot be read ({said}): write or fetch it again.") from None
+
+
+@dataclass(frozen=True)
+class OpenedTable(Opened):
+    """A table in memory, whose rows are the records."""
+
+    frame: Any = None  # a polars frame
+
+    def look(self) -> Look:
+        return Look("table", self.frame.head(FIRST).to_dicts())
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        return iter(self.frame.iter_rows(named=True))
+
+
+def opened_table(frame: Any, origin: str) -> OpenedTable:
+    """A polars frame as a file of records."""
+    return OpenedTable(origin, "", io.BytesIO, frame)
+
+
+def opened_bytes(content: bytes, origin: str) -> Opened:
+    """Bytes in memory as a file."""
+    return Opened(origin, "", lambda: _decompressed(io.BytesIO(content)))
+
+
+def opened(path: str) -> Opened:
+    """A file on this machine, decompressed if it is compressed."""
+    return Opened(path, PurePath(path).name, partial(_stream, path))
+
+
+@contextmanager
+def _stream(path: str) -> Iterator[BinaryIO]:
+    with open(path, "rb") as file, _decompressed(file) as content:  # noqa: PTH123
+        yield content
+
+
+def _decompressed(file: BinaryIO) -> BinaryIO:
+    """The bytes of a file, decompressed as its first bytes say."""
+    start = file.read(len(XZ))
+    file.seek(0)
+    if start.startswith(GZIP):
+        return cast("BinaryIO", gzip.open(file))
+    if start.startswith(BZIP):
+        return cast("BinaryIO", bz2.open(file))
+    if start.startswith(XZ):
+        return cast("BinaryIO", lzma.open(file))
+    return _zstd(file) if start.startswith(ZSTD) else file
+
+
+def _zstd(file: BinaryIO) -> BinaryIO:
+    try:
+        import zstandard
+    except ImportError:
+        raise DataError(
+            "A .zst file of this kind needs zstandard: pip install zstandard."
+        ) from None
+    return cast("BinaryIO", zstandard.ZstdDecompressor().stream_reader(file))
+
+
+# Shapes
+
+
+def _first_of_array(head: bytes) -> list[Mapping[str, Any]]:
+    """The first elements of an array, of which the head may hold a part only."""
+    value = _partial(head)
+    return [v for v in value[:FIRST] if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def _look_at_objects(head: bytes, is_all: bool) -> Look:
+    """One object, or an object on each line."""
+    line, _, rest = head.partition(b"\n")
+    try:
+        first = json.loads(line)
+    except ValueError:
+        return Look("object", [_partial(head)])
+    if is_all and not rest.strip():
+        return Look("object", [first])
+    return Look("lines", [first, *_whole_lines(rest)])
+
+
+def _whole_lines(text: bytes) -> Iterator[Mapping[str, Any]]:
+    for line in text.split(b"\n")[: FIRST - 1]:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue  # the last one may be cut short; others are named when they are read
+        if isinstance(record, dict):
+            yield record
+
+
+def _partial(head: bytes) -> Any:
+    """As much of a JSON value as its first bytes hold."""
+    import ijson  # slow to import
+
+    builder = ijson.ObjectBuilder()
+    try:
+        for event, value in ijson.basic_parse(io.BytesIO(head), use_float=True):
+            builder.event(event, value)
+    except ijson.JSONError:
+        pass  # cut short
+    return getattr(builder, "value", None) or {}
+
+
+def _array(file: BinaryIO) -> Iterator[Any]:
+    import ijson  # slow to import
+
+    yield from ijson.items(file, "item", use_float=True)
+
+
+def _lines(file: BinaryIO) -> Iterator[Any]:
+    for number, line in enumerate(file, start=1):
+        text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+        if text.strip():
+            try:
+                yield json.loads(text)
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
+
+
+def _object(file: BinaryIO) -> Iterator[Any]:
+    yield json.loads(file.read(LARGEST_DOCUMENT).removeprefix(BYTE_ORDER_MARK))
+
+
+def _table(file: BinaryIO) -> Iterator[dict[str, Any]]:
+    start = file.read(len(PARQUET))
+    file.seek(0)
+    if start == PARQUET:
+        for batch in pl.scan_parquet(file).collect_batches():
+            yield from batch.iter_rows(named=True)
+        return
+    yield from _rows(io.TextIOWrapper(file, "utf-8-sig", newline=""))
+
+
+def _rows(text: io.TextIOBase) -> Iterator[dict[str, Any]]:
+    """The rows of a table with a header, and blank lines between them or not."""
+    header = text.readline()
+    separator = max(SEPARATORS, key=header.count)
+    csv.field_size_limit(LONGEST_CELL)
+    names = next(csv.reader([header], delimiter=separator), [])
+    for row in csv.DictReader(cast("Any", text), names, delimiter=separator):
+        if None in row:
+            raise ValueError(f"a row has more fields than the header's {len(names)}")
+        yield row
+
+
+def _called(shape: Shape) -> str:
+    return {"zip": "an archive", "xml": "XML"}.get(shape, "in no format that holds records")
