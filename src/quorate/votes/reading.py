@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from quorate.card import card
 from quorate.errors import DataError, UsageError, require_choice
 from quorate.labels import Codebook, Labels
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
@@ -26,6 +27,7 @@ from quorate.votes.sources import (
     MISSING,
     Kind,
     Table,
+    is_pandas,
     opened_files,
     read_once,
     read_table,
@@ -142,6 +144,16 @@ class Votes:
             return replace(self, blocks=blocks, codebook=book)
         return replace(self, blocks=blocks)
 
+    def _repr_html_(self) -> str:
+        shape, blocks = self.blocks.shape, self.blocks
+        facts = {
+            "labels": f"{blocks.n_labels:,}",
+            "tasks": f"{blocks.n_tasks:,}",
+            "workers": f"{shape.n_workers:,}",
+            "classes": f"{shape.n_classes:,}",
+        }
+        return card("Votes", facts, notes=self.notes)
+
     def __repr__(self) -> str:
         shape, blocks = self.blocks.shape, self.blocks
         return (
@@ -183,7 +195,8 @@ def read_votes(
     source = read_once(source)
     export = _export_of(source, reading)
     if export is not None:
-        return _from_export(export, unlabelled, classes, reading)
+        read = _from_export(export, unlabelled, classes, reading)
+        return replace(read, kind=Kind("pandas")) if is_pandas(source) else read
     if storage is not None and in_files(source):
         from quorate.votes.store import Source, stored_votes
 
