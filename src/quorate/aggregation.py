@@ -97,7 +97,8 @@ def aggregate(
     matrix of tasks by workers with -1 or NaN where there is no vote. Columns are task, worker and
     label unless `task_column`, `worker_column` and `label_column` say otherwise. A worker's
     repeated answers to a task all count, or only the first or last with `repeats`. Cells in
-    `missing` are missing.
+    `missing` are missing. `keep` names columns of the tasks, such as their text, that the labels
+    then have too.
 
     `method` is a name that `quorate.methods()` lists, a model with its options, such as
     ``quorate.DawidSkene(smoothing=0.1)``, or a function from `Labels` to a posterior ``[task,
@@ -310,6 +311,7 @@ def result_of(found: Fit, votes: Votes) -> Result:
         read=votes.report,
         method=method_name(found.model),
         votes=votes,
+        items=votes.items,
     )
 
 

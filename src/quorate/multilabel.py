@@ -105,6 +105,7 @@ class Multilabel(Result):
             read=replace(votes.report, repeated=0),
             method=every[0].method,
             votes=every[0].votes,
+            items=votes.items,
             results=results,
             named=named,
             separator=separator,

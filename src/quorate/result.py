@@ -50,6 +50,8 @@ from quorate.votes import (
     shown,
     with_features,
 )
+from quorate.votes.items import item_of, with_columns_of
+from quorate.votes.tables import in_parts
 
 FORMAT = 3
 PLAIN = ("method", "converged", "seconds", "per_worker", "min_confidence")  # in JSON as they are
@@ -65,7 +67,8 @@ class Result(Fit):
     those with a row for each task are polars queries, and arrays are read when they are asked for.
     ``posterior[task, class]`` and ``answers[task]`` (codes) are in the order of `labels`,
     ``tally[worker]`` (the expected number of right and of wrong labels) in that of `workers`,
-    classes in that of `classes`. `votes` are those it was made of; they are not saved.
+    classes in that of `classes`. `votes` are those it was made of; they are not saved. `items` has
+    the columns that are kept of tasks.
     """
 
     codebook: Codebook
@@ -77,6 +80,7 @@ class Result(Fit):
     check: Check | None = None
     per_worker: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     votes: Votes | None = None
+    items: Frame | None = None
     saved_spread: Spread | None = None
     saved_intervals: Intervals | None = None
 
@@ -84,8 +88,10 @@ class Result(Fit):
 
     @property
     def labels(self) -> Any:
-        """A table of task, label, confidence and the model's other columns for tasks."""
-        return self.kind.give(self._by_task(self._label_frame))
+        """A table of task, label, confidence, the model's other columns for tasks, and the columns
+        that are kept of them."""
+        frame = self._by_task(self._label_frame)
+        return self.kind.give(with_columns_of(self.items, frame))
 
     @property
     def workers(self) -> Any:
@@ -240,24 +246,11 @@ class Result(Fit):
             frame: pl.DataFrame = make(self.codebook.tasks, self.tasks.whole)
             return frame
 
-        def read(
-            columns: list[str] | None, predicate: Any, n_rows: int | None, size: int | None
-        ) -> Iterator[pl.DataFrame]:
-            left = n_rows
+        def frames() -> Iterator[pl.DataFrame]:
             for index, names in enumerate(self._task_names):
-                frame = make(names, self.tasks.part(index))
-                if left is not None:
-                    frame = frame.head(left)
-                    left -= len(frame)
-                frame = frame if columns is None else frame.select(columns)
-                yield frame if predicate is None else frame.filter(predicate)
-                if left == 0:
-                    return
+                yield make(names, self.tasks.part(index))
 
-        from polars.io.plugins import register_io_source
-
-        schema = make(self._task_names[0], self.tasks.part(0)).schema
-        return register_io_source(read, schema=schema)
+        return in_parts(frames, make(self._task_names[0], self.tasks.part(0)).schema)
 
     @property
     def _task_names(self) -> Sequence[pl.Series]:
@@ -302,7 +295,8 @@ class Result(Fit):
         params = self.model.newcomer(self.stats, self.params)
         posterior = np.concatenate([self._posterior_of(block, params) for block in labels.blocks()])
         part = Part(posterior, self._choose(posterior, labels), {})
-        return new.kind.give(answer_table(new.codebook.tasks, self.codebook.classes, part))
+        table = answer_table(new.codebook.tasks, self.codebook.classes, part)
+        return new.kind.give(with_columns_of(new.items, table))
 
     def explain(
         self,
@@ -336,7 +330,7 @@ class Result(Fit):
             self.method,
             self.kind,
         )
-        return explain(case, context, confidence)
+        return replace(explain(case, context, confidence), item=item_of(self.items, case.task))
 
     def _own_case(self, task: Any) -> Case:
         """The case of a task of this result, with its votes and its posterior."""
@@ -426,6 +420,8 @@ class Result(Fit):
                 names = getattr(self.codebook, name)
                 if names is not None:
                     saving.put_names(archive, name, [names])
+            if self.items is not None:
+                saving.put_table(archive, "items", self.items)
             archive.writestr("result.json", json.dumps(about, indent=1, default=np.generic.item))
 
     def _put_answers(self, archive: zipfile.ZipFile) -> dict[str, Any]:
@@ -505,10 +501,19 @@ def _read(archive: saving.Archive) -> Result:
         notes=tuple(about["notes"]),
         codebook=Codebook(*names),  # type: ignore[arg-type]
         read=None if about["read"] is None else ReadReport(**about["read"]),
+        items=saving.get_table(archive, "items"),
         saved_spread=restored(Spread, get("spread")) if about["spread"] else None,
         saved_intervals=restored(Intervals, get("confusion")) if about["confusion"] else None,
         **{name: about[name] for name in PLAIN},
     )
+
+
+def _are_items(items: Frame | None, tasks: pl.Series) -> bool:
+    """Whether a table has columns of these tasks, each of which is there once at most."""
+    if items is None:
+        return True
+    names = items.lazy().select("task").collect()["task"]
+    return names.dtype == tasks.dtype and names.is_unique().all() and len(names) <= len(tasks)
 
 
 def _largest_array(n_tasks: int, n_workers: int, n_classes: int, n_features: int) -> int:
@@ -546,6 +551,7 @@ def _checked(result: Result) -> Result:
         and bool(np.isfinite(tally).all() and (tally > -1e-9).all())
         and all(len(values) == n_workers for values in result.per_worker.values())
         and all(isinstance(note, str) for note in (result.method, *result.notes))
+        and _are_items(result.items, book.tasks)
     )
     if not sound or result._trial.shape != (1, n_classes):
         raise ValueError("An array has another shape, or values that it cannot have.")

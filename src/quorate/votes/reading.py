@@ -38,7 +38,8 @@ ALL_FORMATS = (*dict.fromkeys(FORMATS.values()), *MODULES)
 
 class Reading(TypedDict, total=False):
     """Options of reading votes: the names of columns, what repeated answers count, the format of
-    files, and the cells that are missing."""
+    files, the cells that are missing, the question of an export, and the tasks' own columns that are
+    kept."""
 
     task_column: str | None
     worker_column: str | None
@@ -47,6 +48,7 @@ class Reading(TypedDict, total=False):
     format: str | None
     missing: str | Sequence[str] | None
     question: str | None
+    keep: str | Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Votes:
     The names of tasks are in the codebook where the blocks are in memory, else beside the blocks.
     `kind` is the caller's kind of table, and `place` keeps a temporary directory. Of an export of
     another tool, `known` are the gold answers in it, and `details` the seconds and the time of
-    votes, by task and worker.
+    votes, by task and worker. `items` has the columns that are kept of tasks.
     """
 
     blocks: Blocks
@@ -99,6 +101,7 @@ class Votes:
     place: object = None
     known: KnownAnswers | None = None
     details: pl.DataFrame | None = None
+    items: pl.DataFrame | pl.LazyFrame | None = None
 
     @classmethod
     def of(cls, labels: Labels, codebook: Codebook | None = None, **more: Any) -> Votes:
@@ -142,6 +145,15 @@ class Votes:
             return replace(self, blocks=blocks, codebook=book)
         return replace(self, blocks=blocks)
 
+    @property
+    def table(self) -> Any:
+        """A row for each vote: task, worker and label, the seconds and the time where an export has
+        them, and the columns that are kept of tasks. In the caller's kind of table and with the
+        caller's column names; of votes on disk a polars query."""
+        from quorate.votes.tables import vote_table
+
+        return self.kind.give(vote_table(self))
+
     def __repr__(self) -> str:
         shape, blocks = self.blocks.shape, self.blocks
         return (
@@ -180,10 +192,25 @@ def read_votes(
         return source if classes is None else source.in_classes(classes)
     if isinstance(source, Labels):
         return Votes.of(source)
-    source = read_once(source)
-    export = _export_of(source, reading)
+    from quorate.votes.items import kept_names, with_items
+
+    keep, source = kept_names(reading), read_once(source)
+    export = export_of(source, reading, keep)
     if export is not None:
         return _from_export(export, unlabelled, classes, reading)
+    votes = _from_table(source, separator, unlabelled, classes, storage, reading)
+    return with_items(votes, source, keep, reading) if keep else votes
+
+
+def _from_table(
+    source: Any,
+    separator: str | None,
+    unlabelled: bool,
+    classes: pl.Series | None,
+    storage: Any,
+    reading: Reading,
+) -> Votes:
+    """The votes of a table, in files, in memory or in rows."""
     if storage is not None and in_files(source):
         from quorate.votes.store import Source, stored_votes
 
@@ -198,7 +225,7 @@ def read_votes(
         raise DataError(" ".join([str(error), *islice(hints, 1)])) from None
 
 
-def _export_of(source: Any, reading: Reading) -> Export | None:
+def export_of(source: Any, reading: Reading, keep: Sequence[str] = ()) -> Export | None:
     """The export of another tool, if the source is one."""
     format = reading.get("format")
     if format in FORMATS.values():
@@ -207,7 +234,7 @@ def _export_of(source: Any, reading: Reading) -> Export | None:
     if not files:
         return None
     reader = reader_named(format) if format in MODULES else _reader_of(files)
-    return None if reader is None else read_export(reader, files)
+    return None if reader is None else read_export(reader, files, keep)
 
 
 def _reader_of(files: Sequence[Opened]) -> Reader | None:
@@ -230,8 +257,9 @@ def _from_export(
         raise DataError(
             f"{export.origin} has answers that name several labels: say multilabel (--multilabel)."
         )
+    repeats = reading.get("repeats", "count")
     rows = question.votes.select(ROLES)
-    read = _read(rows, None, several, classes, {"repeats": reading.get("repeats", "count")})
+    read = _read(rows, None, several, classes, {"repeats": repeats})
     votes = {name: len(answers.votes) for name, answers in export.questions.items()}
     report = replace(read.report, format=export.title, dropped=export.dropped, questions=votes)
     known, notes = _known_of(question)
@@ -239,9 +267,19 @@ def _from_export(
         read,
         report=report,
         known=known,
-        details=question.votes.drop("label"),
+        details=_details(question, several, repeats),
+        items=export.items if len(export.items.columns) > 1 else None,
         notes=(*read.notes, *notes),
     )
+
+
+def _details(question: Question, several: bool, repeats: Repeats) -> pl.DataFrame:
+    """Task, worker, seconds and time of the very votes that are read, in the order of the export."""
+    but = ("seconds", "time", *(["label"] if several else []))
+    rows = complete_rows(Table(question.votes, "", False, Kind()), but=but).drop("label")
+    if repeats == "count":
+        return rows
+    return rows.unique(["task", "worker"], keep=repeats, maintain_order=True)
 
 
 def _known_of(question: Question) -> tuple[KnownAnswers | None, list[str]]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from quorate.arguments import nearest
 from quorate.errors import DataError
-from quorate.votes.faults import shown
+from quorate.votes.faults import listed, shown
 from quorate.votes.readers.opening import Opened
 from quorate.votes.readers.reader import Dropped, Found, Known, Reader, Vote
 
@@ -78,6 +78,12 @@ def read_export(reader: Reader, files: Sequence[Opened], keep: Sequence[str] = (
         raise DataError(
             f"{origin} is an export of {reader.title} without a vote"
             f"{f', of which was dropped: {dropped}' if dropped else ''}."
+        )
+    lost = [name for name in found.keep if name not in found.there]
+    if lost:
+        raise DataError(
+            f"The tasks of {origin} have no field {shown(lost[0])} to keep: they have"
+            f" {listed(found.fields)}."
         )
     return Export(origin, reader.title, questions, dict(found.dropped), found.kept())
 
@@ -144,6 +150,8 @@ class _Collection:
         self.answers: dict[str, _Answers] = {}
         self.dropped: Counter[str] = Counter()
         self.items: dict[Any, tuple[Any, ...]] = {}
+        self.fields: list[str] = []  # of the first task
+        self.there: set[str] = set()  # fields to keep that some task has
 
     def add(self, found: Found) -> None:
         """Take or drop one thing that a reader found."""
@@ -166,7 +174,10 @@ class _Collection:
         for label in labels or [None]:  # none of several is an answer too
             answers.votes.add(*row, _cell(label), *when)
         if self.keep and row[0] not in self.items:
-            self.items[row[0]] = tuple(_cell(found.item.get(name)) for name in self.keep)
+            self.fields = self.fields or list(found.item)
+            values = [field_of(found.item, name) for name in self.keep]
+            self.there |= {n for n, value in zip(self.keep, values, strict=True) if value}
+            self.items[row[0]] = tuple(_cell(value[0]) if value else None for value in values)
 
     def questions(self) -> dict[str, Question]:
         """Answers by question, that with most votes first."""
@@ -191,6 +202,21 @@ def _lost(found: Vote | Known) -> str | None:
     roles = ("task", "worker", "label") if isinstance(found, Vote) else ("task", "label")
     cells = ((role, getattr(found, role)) for role in roles)
     return next((role for role, value in cells if value != [] and _cell(value) is None), None)
+
+
+def field_of(item: Mapping[str, Any], name: str) -> tuple[Any] | tuple[()]:
+    """The field of that name, or the nested one that a name with dots leads to; nothing if there is
+    none.
+
+    Examples:
+        >>> field_of({"meta": {"source": "mail"}}, "meta.source"), field_of({}, "text")
+        (('mail',), ())
+    """
+    if name in item:
+        return (item[name],)
+    first, _, rest = name.partition(".")
+    inside = item.get(first)
+    return field_of(inside, rest) if rest and isinstance(inside, Mapping) else ()
 
 
 def _cell(value: Any) -> Any:
