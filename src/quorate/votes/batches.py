@@ -77,6 +77,22 @@ class Batches:
             )
             frame = file.ask(lambda: next(frames, None))
 
+    def query(self, missing: Sequence[str] = MISSING) -> pl.LazyFrame:
+        """All rows as a query, with the roles as column names, and what is missing as null."""
+        whole = self.whole_numbers()
+        columns = [self._present(role, missing, role in whole) for role in self.columns]
+        names = list(self.columns.values())
+        return pl.concat([file.select(names).select(columns) for file in self.files])
+
+    def _present(self, role: str, missing: Sequence[str], whole: bool) -> pl.Expr:
+        dtype = self.types[role]
+        column = pl.col(self.columns[role]).cast(dtype)
+        if dtype == pl.String and not self.text:
+            column = pl.when(~column.is_in(list(missing))).then(column)
+        if dtype.is_float():
+            column = column.fill_nan(None)
+        return (column.cast(pl.Int64) if whole else column).alias(role)
+
     def whole_numbers(self) -> list[str]:
         """Roles of the columns of floats that are all whole numbers."""
         roles = [role for role, dtype in self.types.items() if dtype.is_float()]

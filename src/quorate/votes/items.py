@@ -118,13 +118,8 @@ def _with_items_in_a_file(
         missing=missing_words(reading),
     )
     task = votes.blocks.segments()[0].dtype
-    chosen = [
-        pl.col(name).cast(batches.types[role]).alias(role) for role, name in batches.columns.items()
-    ]
-    rows = [file.select(list(batches.columns.values())).select(chosen) for file in batches.files]
-    of_task = (
-        pl.concat(rows).with_columns(pl.col("task").cast(task, strict=False)).drop_nulls("task")
-    )
+    rows = batches.query(missing_words(reading))
+    of_task = rows.with_columns(pl.col("task").cast(task, strict=False)).drop_nulls("task")
     place = _place_of(votes) / "items.parquet"
     batches.files[0].ask(lambda: _first_values(of_task, keep).sink_parquet(place))
     items = pl.scan_parquet(place)

@@ -38,7 +38,7 @@ ALL_FORMATS = (*dict.fromkeys(FORMATS.values()), *MODULES)
 
 class Reading(TypedDict, total=False):
     """Options of reading votes: the names of columns, what repeated answers count, the format of
-    files, the cells that are missing, the question of an export, and the tasks' own columns that are
+    files, the cells that are missing, the question of an export, and the columns of tasks that are
     kept."""
 
     task_column: str | None
@@ -197,7 +197,7 @@ def read_votes(
     keep, source = kept_names(reading), read_once(source)
     export = export_of(source, reading, keep)
     if export is not None:
-        return _from_export(export, unlabelled, classes, reading)
+        return from_export(export, unlabelled, classes, reading)
     votes = _from_table(source, separator, unlabelled, classes, storage, reading)
     return with_items(votes, source, keep, reading) if keep else votes
 
@@ -248,7 +248,7 @@ def _reader_of(files: Sequence[Opened]) -> Reader | None:
     return found[0]
 
 
-def _from_export(
+def from_export(
     export: Export, several: bool, classes: pl.Series | None, reading: Reading
 ) -> Votes:
     """The votes on one question of an export, with its known answers."""
@@ -274,7 +274,7 @@ def _from_export(
 
 
 def _details(question: Question, several: bool, repeats: Repeats) -> pl.DataFrame:
-    """Task, worker, seconds and time of the very votes that are read, in the order of the export."""
+    """Task, worker, seconds and time of the votes that are read, in the order of the export."""
     but = ("seconds", "time", *(["label"] if several else []))
     rows = complete_rows(Table(question.votes, "", False, Kind()), but=but).drop("label")
     if repeats == "count":

@@ -12,6 +12,9 @@ import click
 
 from quorate.cli import options
 from quorate.cli.output import File, Job, Printing, emit, shown_by
+from quorate.errors import UsageError
+
+ALL = "all"  # of the questions of an export
 
 if TYPE_CHECKING:
     from quorate.votes.store import Progress
@@ -54,30 +57,36 @@ if TYPE_CHECKING:
 )
 @options.SCALE
 @options.READING
+@options.KEEP
 @options.PRINTING
 def aggregate(votes: Any, **given: Any) -> None:
     """Turn VOTES into labels.
 
     VOTES are one or several files of task, worker and label; - is standard input. Quorate reads
-    and writes .csv, .tsv, .jsonl and .parquet, and reads them with .gz or .zst behind.
+    and writes .csv, .tsv, .jsonl and .parquet, and reads them with .gz or .zst behind. With
+    --question all every question of an export is a run of its own.
     """
     printing = Printing.of(given)
     files = (
         File(given.pop("output"), attrgetter("labels"), _rows_of_labels),
         File(given.pop("workers"), attrgetter("workers")),
-        File(given.pop("posterior"), attrgetter("posterior_table"), attrgetter("overview.tasks")),
+        File(given.pop("posterior"), attrgetter("posterior_table"), _rows_of_labels),
         File(given.pop("confusion"), attrgetter("confusion_table")),
         File(given.pop("save"), write=lambda result, file: result.write(file)),
     )
+    if given["question"] == ALL and files[-1].path is not None:
+        raise UsageError("--save keeps the result of one question: name it with --question.")
     hint = "The labels themselves: -o labels.csv, or -o - for standard output."
     model = options.model_of(given.pop("method"), given.pop("settings"))
     how = options.given(options.ordered(given))
 
     def run(progress: Progress | None) -> Any:
         from quorate.aggregation import aggregate
+        from quorate.by_question import aggregate_each
 
         with unheard(how):
-            return aggregate(votes, model, progress=progress, **how)
+            function = aggregate_each if how.get("question") == ALL else aggregate
+            return function(votes, model, progress=progress, **how)
 
     emit(Job(run, _summary, shown_by("quorate.report:show_summary"), files, hint), printing)
 
@@ -90,13 +99,15 @@ def unheard(how: Mapping[str, Any]) -> AbstractContextManager[Any]:
 
 def _rows_of_labels(result: Any) -> int | None:
     """A row for each task, but where a task has several right answers."""
-    from quorate.multilabel import Multilabel
+    from quorate.result import Result
 
-    rows: int = result.overview.tasks
-    return None if isinstance(result, Multilabel) else rows
+    is_one = type(result) is Result
+    return result.overview.tasks if is_one else None
 
 
 def _summary(result: Any) -> Mapping[str, Any]:
+    from quorate.result import Result
     from quorate.summary import summarise
 
-    return summarise(result)
+    found: Mapping[str, Any] = summarise(result) if isinstance(result, Result) else result.summary
+    return found
