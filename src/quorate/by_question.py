@@ -15,7 +15,8 @@ from quorate.errors import DataError, UsageError
 from quorate.result import Frame, Result
 from quorate.summary import summarise
 from quorate.votes import Kind, Reading
-from quorate.votes.conversion import stacked, votes_by_question
+from quorate.votes.conversion import stacked, votes_by_question, with_question
+from quorate.votes.writers import Outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,10 @@ class QuestionResults:
         """Confusion matrices of all questions."""
         return self._together("confusion_table")
 
+    def outcomes(self) -> dict[str, Outcome]:
+        """What writers for other tools need of each question."""
+        return {name: result.outcome() for name, result in self.results.items()}
+
     @property
     def summary(self) -> dict[str, Any]:
         """The summary of each question."""
@@ -58,9 +63,7 @@ class QuestionResults:
         }
         if any(isinstance(frame, pl.LazyFrame) for frame in frames.values()):
             frames = {name: frame.lazy() for name, frame in frames.items()}
-        together: Frame = stacked(
-            [f.select(pl.lit(name).alias("question"), pl.all()) for name, f in frames.items()]
-        )
+        together: Frame = stacked(with_question(frames))
         return together
 
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Unpack
 import numpy as np
 import polars as pl
 
-from quorate import kernels, metrics, saving
+from quorate import __version__, kernels, metrics, saving
 from quorate.answers import STRATA, AnswersInMemory, Overview, Part
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError
@@ -51,7 +51,8 @@ from quorate.votes import (
     with_features,
 )
 from quorate.votes.items import item_of, with_columns_of
-from quorate.votes.tables import in_parts
+from quorate.votes.tables import in_parts, vote_table
+from quorate.votes.writers import Outcome, write_for, writer_for
 
 FORMAT = 3
 PLAIN = ("method", "converged", "seconds", "per_worker", "min_confidence")  # in JSON as they are
@@ -247,13 +248,13 @@ class Result(Fit):
             return frame
 
         def frames() -> Iterator[pl.DataFrame]:
-            for index, names in enumerate(self._task_names):
+            for index, names in enumerate(self.task_names):
                 yield make(names, self.tasks.part(index))
 
-        return in_parts(frames, make(self._task_names[0], self.tasks.part(0)).schema)
+        return in_parts(frames, make(self.task_names[0], self.tasks.part(0)).schema)
 
     @property
-    def _task_names(self) -> Sequence[pl.Series]:
+    def task_names(self) -> Sequence[pl.Series]:
         """Names of the tasks, in the same parts as the answers."""
         return [self.codebook.tasks] if self.votes is None else self.votes.blocks.segments()
 
@@ -336,7 +337,7 @@ class Result(Fit):
         """The case of a task of this result, with its votes and its posterior."""
         if self.votes is None:
             raise UsageError("A result that was loaded does not have its votes: give them.")
-        segment, at, name = _place(task, self._task_names)
+        segment, at, name = _place(task, self.task_names)
         blocks = self.votes.blocks
         labels = blocks[segment] if self.tasks.in_files else self.votes.labels
         votes = replace(labels[at : at + 1], n_workers=labels.n_workers + 1, worker_key=None)
@@ -382,6 +383,47 @@ class Result(Fit):
         )
         return self._posterior_of(labels, self.model.newcomer(self.stats, self.params))
 
+    # For other tools.
+
+    def write_as(self, tool: str, path: str | Path, export: Any = None, **options: Any) -> None:
+        """Write the answers to a file in the form that another tool imports: ``"label-studio"``,
+        ``"label-studio-predictions"``, ``"argilla"``, ``"prodigy"``, ``"mturk"`` or
+        ``"huggingface"``.
+
+        `export` is the tool's export that the votes are from, which is read again; Hugging Face
+        needs none. With ``"mturk"``, `reject_below` is the accuracy below which work is rejected.
+        """
+        writer_for(tool, export, options)
+        found = {self.question: self.outcome()}
+        with Outputs() as outputs:
+            outputs.file(str(path), lambda file: write_for(tool, found, export, file, **options))
+
+    @property
+    def question(self) -> str:
+        """The question of an export that was answered; empty where it has no name."""
+        return (self.read.question if self.read else None) or ""
+
+    def outcome(self) -> Outcome:
+        """What writers for other tools need."""
+        part = self.tasks.whole
+        label = self.codebook.classes.gather(part.codes).alias("label")
+        sure = pl.Series(part.confidence >= self.min_confidence)
+        return self._outcome_of(label.set(~sure, None), part.confidence, self.votes)
+
+    def _outcome_of(self, label: pl.Series, confidence: Floats, votes: Votes | None) -> Outcome:
+        if votes is None:
+            raise UsageError("A result that was loaded does not have its votes: aggregate again.")
+        tasks = pl.concat([names.alias("task") for names in self.task_names])
+        frame = pl.DataFrame([tasks, label, pl.Series("confidence", confidence)])
+        return Outcome(
+            f"quorate {__version__} {self.method}".strip(),
+            with_columns_of(self.items, frame),
+            self.codebook.classes,
+            self.tasks.whole.posterior,
+            lambda: vote_table(votes).lazy().collect(),
+            lambda: self.workers_frame,
+        )
+
     # Saving.
 
     def save(self, path: str | Path) -> None:
@@ -415,7 +457,7 @@ class Result(Fit):
             for part, value in parts.items():
                 about[part] = saving.put(archive, part, value)
             about["answers"] = self._put_answers(archive)
-            saving.put_names(archive, "tasks", self._task_names)
+            saving.put_names(archive, "tasks", self.task_names)
             for name in ("workers", "classes", "features"):
                 names = getattr(self.codebook, name)
                 if names is not None:

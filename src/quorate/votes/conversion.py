@@ -151,8 +151,13 @@ def _together(frames: Mapping[Any, pl.DataFrame], with_names: bool) -> pl.DataFr
     """Tables of several questions as one, with the question first."""
     if not with_names:
         return next(iter(frames.values()))
-    named = [f.select(pl.lit(name).alias("question"), pl.all()) for name, f in frames.items()]
-    return stacked(named)
+    together: pl.DataFrame = stacked(with_question(frames))
+    return together
+
+
+def with_question(frames: Mapping[str, Any]) -> list[Any]:
+    """The tables with their question first."""
+    return [f.select(pl.lit(name).alias("question"), pl.all()) for name, f in frames.items()]
 
 
 def stacked(frames: Sequence[Any]) -> Any:
@@ -199,7 +204,7 @@ def _of_files(batches: Batches, keep: Sequence[str], missing: Sequence[str]) -> 
     rows = batches.query(missing)
     complete = rows.drop_nulls(ROLES)
     ask = batches.files[0].ask
-    n_rows, n_complete = (ask(lambda q=q: _count(q)) for q in (rows, complete))
+    n_rows, n_complete = ask(partial(_count, rows)), ask(partial(_count, complete))
     if not n_complete:
         raise DataError(f"{batches.origin} has no row with a task, a worker and a label.")
     if batches.text:

@@ -57,8 +57,8 @@ class ReadReport:
     answers a task again (kept, or dropped when only the first or last answer is wanted), and the
     rows of a matrix, tasks, that hold no vote and are left out.
 
-    Of an export of another tool also its `format`, what was `dropped` by reason, and the number of
-    votes on each of its `questions`."""
+    Of an export of another tool also its `format`, what was `dropped` by reason, the number of
+    votes on each of its `questions`, and the `question` that was read."""
 
     rows: int
     missing: int
@@ -68,6 +68,7 @@ class ReadReport:
     format: str | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, int] = field(default_factory=dict)
+    question: str | None = None
 
 
 NOTHING_READ = ReadReport(0, 0, 0, True)
@@ -261,7 +262,10 @@ def from_export(
     rows = question.votes.select(ROLES)
     read = _read(rows, None, several, classes, {"repeats": repeats})
     votes = {name: len(answers.votes) for name, answers in export.questions.items()}
-    report = replace(read.report, format=export.title, dropped=export.dropped, questions=votes)
+    name = next(name for name, answers in export.questions.items() if answers is question)
+    report = replace(
+        read.report, format=export.title, dropped=export.dropped, questions=votes, question=name
+    )
     known, notes = _known_of(question)
     return replace(
         read,

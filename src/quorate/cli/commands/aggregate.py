@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 @options.output_option(
     "-o", "--output", help="Where the labels go; - is standard output, as for every table."
 )
+@click.option(
+    "--as",
+    "tool",
+    type=options.Words("quorate.votes.writers:NAMES"),
+    help="Write the labels in the form that this tool imports; its export is the input.",
+)
+@click.option(
+    "--reject-below",
+    type=float,
+    metavar="ACCURACY",
+    **options.told("quorate.votes.writers.mturk:REJECT_BELOW"),
+    help="With --as mturk: workers who are surely less accurate than this are rejected.",
+)
 @options.output_option("--workers", help="Where a table of the workers goes.")
 @options.output_option("--posterior", help="Where the posterior of every task goes.")
 @options.output_option("--confusion", help="Where the workers' confusion matrices go.")
@@ -68,7 +81,7 @@ def aggregate(votes: Any, **given: Any) -> None:
     """
     printing = Printing.of(given)
     files = (
-        File(given.pop("output"), attrgetter("labels"), _rows_of_labels),
+        _labels(given.pop("output"), given.pop("tool"), votes, given.pop("reject_below")),
         File(given.pop("workers"), attrgetter("workers")),
         File(given.pop("posterior"), attrgetter("posterior_table"), _rows_of_labels),
         File(given.pop("confusion"), attrgetter("confusion_table")),
@@ -89,6 +102,31 @@ def aggregate(votes: Any, **given: Any) -> None:
             return function(votes, model, progress=progress, **how)
 
     emit(Job(run, _summary, shown_by("quorate.report:show_summary"), files, hint), printing)
+
+
+def _labels(
+    path: str | None, tool: str | None, votes: str | list[str], reject_below: float | None
+) -> File:
+    """The file of the labels: a table, or what a tool imports."""
+    options = {} if reject_below is None else {"reject_below": reject_below}
+    if tool is None:
+        if options:
+            raise UsageError("--reject-below is for --as mturk: leave it out.")
+        return File(path, attrgetter("labels"), _rows_of_labels)
+    if path in (None, "-"):
+        raise UsageError(f"--as {tool} writes a file: name it with -o.")
+    from quorate.votes.writers import write_for, writer_for
+
+    writer_for(tool, votes, options)
+
+    def write(result: Any, file: Any) -> None:
+        from quorate.result import Result
+
+        one = isinstance(result, Result)
+        found = {result.question: result.outcome()} if one else result.outcomes()
+        write_for(tool, found, votes, file, **options)
+
+    return File(path, write=write)
 
 
 def unheard(how: Mapping[str, Any]) -> AbstractContextManager[Any]:

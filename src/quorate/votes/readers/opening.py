@@ -289,7 +289,8 @@ def _table(file: BinaryIO) -> Iterator[dict[str, Any]]:
         for batch in pl.scan_parquet(file).collect_batches():
             yield from batch.iter_rows(named=True)
         return
-    yield from _rows(io.TextIOWrapper(file, "utf-8-sig", newline=""))
+    with io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
+        yield from _rows(text)
 
 
 def _rows(text: io.TextIOBase) -> Iterator[dict[str, Any]]:
