@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 
@@ -244,7 +245,7 @@ def test_hugging_face_gets_codes_with_names_the_posterior_and_the_votes(tmp_path
     result = quorate.aggregate(table, "majority", keep="text", min_confidence=0.9)
     result.write_as("huggingface", tmp_path / "out.parquet")
     found = pl.read_parquet(tmp_path / "out.parquet")
-    about = json.loads(pl.read_parquet_metadata(tmp_path / "out.parquet")["huggingface"])
+    about = json.loads(parquet.read_schema(tmp_path / "out.parquet").metadata[b"huggingface"])
     features = about["info"]["features"]
     assert list(features) == found.columns
     names = features["label"]["names"]
@@ -274,7 +275,7 @@ def test_what_cannot_be_written_is_one_sentence(result: quorate.Result, tmp_path
     other = written(tmp_path / "other.json", [{"id": 99, "data": {}, "annotations": []}])
     strange = written(tmp_path / "strange.json", [{"a": 1}])
     out = tmp_path / "out"
-    with pytest.raises(DataError, match="no annotation|several questions"):
+    with pytest.raises(DataError, match=r"no annotation|several questions"):
         result.write_as("label-studio", out, other)
     tasks = [{**task, "id": task["id"] + 90} for task in label_studio_tasks()]
     with pytest.raises(DataError, match=r"none of the tasks that were answered, such as '1', '2'"):

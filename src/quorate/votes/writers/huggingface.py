@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
+from quorate.errors import UsageError
 from quorate.votes.naming import find
 from quorate.votes.readers.opening import Opened
 from quorate.votes.writers.writer import Outcome, Writer, only
@@ -35,7 +36,19 @@ class HuggingFace(Writer):
         frame = _frame(outcome)
         features = _features(frame, [str(name) for name in outcome.classes])
         about = {"info": {"features": features}}
-        frame.write_parquet(file, metadata={"huggingface": json.dumps(about)})
+        arrow, parquet = _pyarrow()
+        table = frame.to_arrow().replace_schema_metadata({"huggingface": json.dumps(about)})
+        parquet.write_table(table, arrow.PythonFile(file, "w"))
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    """PyArrow, as polars does not write what `datasets` looks for: metadata of the schema."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UsageError("--as huggingface needs pyarrow: pip install quorate[pandas].") from None
+    return pyarrow, parquet
 
 
 def _frame(outcome: Outcome) -> pl.DataFrame:
@@ -83,7 +96,7 @@ def _features(frame: pl.DataFrame, classes: Sequence[str]) -> dict[str, Any]:
         else:
             one = {"dtype": _dtype(dtype.inner if isinstance(dtype, pl.List) else dtype)}
             one["_type"] = "Value"
-        features[name] = {"feature": one, "_type": "List"} if is_list else one
+        features[name] = {"feature": one, "_type": "LargeList"} if is_list else one
     return features
 
 
