@@ -26,7 +26,7 @@ from quorate.votes.reading import (
     missing_words,
     read_votes,
 )
-from quorate.votes.sources import Kind, read_once
+from quorate.votes.sources import read_once
 from quorate.votes.tables import vote_table
 
 ALL = "all"  # what `question` calls all of them
@@ -115,7 +115,6 @@ def _of_export(export: Export, reading: Reading) -> Conversion:
     names = list(export.questions) if name in (None, ALL) else [name]
     if name == ALL and ALL in export.questions:
         names = [ALL]
-    require_new(reading.get("keep") or (), Kind())
     chosen = {name: export.about(name) for name in names}
     repeats = reading.get("repeats", "count")
     frames = {}
@@ -195,7 +194,7 @@ def _long_table(source: Any, keep: Sequence[str], reading: Reading) -> Batches |
         )
     except DataError:
         return None
-    require_new(keep, Kind(columns={r: n for r, n in batches.columns.items() if r in ROLES}))
+    require_new(keep, [batches.columns[role] for role in ROLES])
     return batches
 
 

@@ -15,7 +15,7 @@ from quorate.votes.blocks import MemoryBlocks
 from quorate.votes.faults import listed, shown
 from quorate.votes.naming import retyped, retyped_columns
 from quorate.votes.reading import Reading, Votes, columns_of, complete_rows, missing_words
-from quorate.votes.sources import Kind, Piped, read_table
+from quorate.votes.sources import Piped, read_table
 
 Frame = pl.DataFrame | pl.LazyFrame
 Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame, pl.DataFrame | pl.LazyFrame)
@@ -25,7 +25,7 @@ DIFFERS = "\0differs"  # behind the name of a column: whether a task has several
 
 def with_items(votes: Votes, source: Any, keep: Sequence[str], reading: Reading) -> Votes:
     """The votes with the columns to keep of their tasks: the first value for each task."""
-    require_new(keep, votes.kind)
+    require_new(keep, list(votes.kind.columns.values()))
     if not isinstance(votes.blocks, MemoryBlocks):
         return _with_items_in_a_file(votes, source, keep, reading)
     if not _has_columns(source):
@@ -46,9 +46,9 @@ def with_items(votes: Votes, source: Any, keep: Sequence[str], reading: Reading)
     return _attached(votes, items, keep)
 
 
-def require_new(keep: Sequence[str], kind: Kind) -> None:
-    """Refuse to keep a column that the labels have anyway."""
-    taken = [name for name in keep if name in (*OWN, *kind.columns.values())]
+def require_new(keep: Sequence[str], others: Sequence[str]) -> None:
+    """Refuse to keep one of the other columns, which tables have anyway."""
+    taken = [name for name in keep if name in others]
     if taken:
         raise UsageError(f"keep names {shown(taken[0])}, which tables have anyway: leave it out.")
 
@@ -141,4 +141,5 @@ def kept_names(reading: Reading) -> tuple[str, ...]:
         raise UsageError(f"keep is a name of a column or several, not {shown(keep)}.")
     if len(set(names)) < len(names):
         raise UsageError(f"keep names a column twice: {listed(names)}.")
+    require_new(names, OWN)
     return names

@@ -4,6 +4,7 @@ what was dropped."""
 from __future__ import annotations
 
 import json
+import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -162,15 +163,16 @@ class _Collection:
         if lost:
             self.dropped[f"without a {lost}"] += 1
             return
-        answers = self.answers.setdefault(found.question, _Answers())
-        labels = found.label if isinstance(found.label, list) else [found.label]
+        answers = self.answers.setdefault(_text(found.question), _Answers())
+        said = found.label if isinstance(found.label, list) else [found.label]
+        labels = [label for label in said if _cell(label) is not None]
         if isinstance(found, Known):
             for label in labels:
                 answers.known.add(_cell(found.task), _cell(label))
             return
         answers.several |= len(labels) != 1
         row = (_cell(found.task), _cell(found.worker))
-        when = (None if found.seconds is None else float(found.seconds), _cell(found.time))
+        when = (_seconds(found.seconds), _cell(found.time))
         for label in labels or [None]:  # none of several is an answer too
             answers.votes.add(*row, _cell(label), *when)
         if self.keep and row[0] not in self.items:
@@ -194,14 +196,15 @@ class _Collection:
         fields = [
             _of_one_type(n, list(values)) for n, values in zip(self.keep, columns, strict=True)
         ]
-        return pl.DataFrame([_of_one_type("task", list(self.items)), *fields])
+        items = pl.DataFrame([_of_one_type("task", list(self.items)), *fields])
+        return items.unique("task", keep="first", maintain_order=True)  # 1 and "1", as text
 
 
 def _lost(found: Vote | Known) -> str | None:
     """The field without which this is no vote and no known answer."""
     roles = ("task", "worker", "label") if isinstance(found, Vote) else ("task", "label")
     cells = ((role, getattr(found, role)) for role in roles)
-    return next((role for role, value in cells if value != [] and _cell(value) is None), None)
+    return next((role for role, value in cells if value in (None, "") or value != value), None)
 
 
 def field_of(item: Mapping[str, Any], name: str) -> tuple[Any] | tuple[()]:
@@ -223,7 +226,23 @@ def _cell(value: Any) -> Any:
     """A value as a cell: what is nested as JSON text, what is empty or no number as None."""
     if value is None or value == "" or value != value:
         return None
-    return value if isinstance(value, (str, int, float)) else json.dumps(value, default=str)
+    if isinstance(value, str):
+        return _text(value)
+    return value if isinstance(value, (int, float)) else json.dumps(value, default=str)
+
+
+def _text(value: str) -> str:
+    """Text without halves of letters, which JSON can hold and no file can."""
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+
+
+def _seconds(value: Any) -> float | None:
+    """A duration as a number; None where it is none."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return seconds if math.isfinite(seconds) else None
 
 
 def _of_one_type(name: str, values: list[Any]) -> pl.Series:

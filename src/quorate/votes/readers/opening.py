@@ -9,11 +9,12 @@ import gzip
 import io
 import json
 import lzma
+import struct
 import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -39,12 +40,13 @@ FAULTS = (
     *POLARS_FAULTS,
     ValueError,
     EOFError,
-    RecursionError,
+    OverflowError,
+    RuntimeError,  # values nested too deep; an archive with a password, or a compression of its own
     csv.Error,
+    struct.error,
     zlib.error,
     lzma.LZMAError,
     zipfile.BadZipFile,
-    NotImplementedError,  # a zip archive in a compression of its own
 )
 
 
@@ -82,13 +84,13 @@ class Opened:
     def look(self) -> Look:
         """What the first bytes tell; nothing is said of a file that cannot be read."""
         try:
-            with self.stream() as file:
-                head = file.read(HEAD)
-            return self._look(head.removeprefix(BYTE_ORDER_MARK))
+            return self._look()
         except faults():
             return Look("other")
 
-    def _look(self, head: bytes) -> Look:
+    def _look(self) -> Look:
+        with self.stream() as file:
+            head = file.read(HEAD).removeprefix(BYTE_ORDER_MARK)
         start = head.lstrip()
         if start.startswith(b"["):
             return Look("array", _first_of_array(head))
@@ -104,14 +106,13 @@ class Opened:
                 return Look("table", [dict.fromkeys(pl.read_parquet_schema(file))])
         if start.startswith(UTF16) or b"\0" in head[:4096] or not start:
             return Look("other")
-        return Look(
-            "table", list(islice(_rows(io.StringIO(head.decode("utf-8", "ignore"))), FIRST))
-        )
+        return Look("table", _first_rows(head))
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The records, one after the other: the elements of an array, the lines, the rows of a
         table, or the one object. Only one of them is in memory at a time."""
-        shape = self.look().shape
+        with _failing(self.origin):
+            shape = self._look().shape
         read = {"array": _array, "lines": _lines, "table": _table, "object": _object}.get(shape)
         if read is None:
             raise DataError(f"{self.origin} has no records: it is {_called(shape)}.")
@@ -181,7 +182,11 @@ def opened_table(frame: Any, origin: str) -> OpenedTable:
 
 def opened_bytes(content: bytes, origin: str) -> Opened:
     """Bytes in memory as a file."""
-    return Opened(origin, "", lambda: _decompressed(io.BytesIO(content)))
+    return Opened(origin, "", lambda: _decompressed(_buffered(content)))
+
+
+def _buffered(content: bytes) -> BinaryIO:
+    return cast("BinaryIO", io.BufferedReader(cast("Any", io.BytesIO(content))))
 
 
 def opened(path: str) -> Opened:
@@ -215,7 +220,7 @@ def _zstd(file: BinaryIO) -> BinaryIO:
         raise DataError(
             "A .zst file of this kind needs zstandard: pip install zstandard."
         ) from None
-    return cast("BinaryIO", zstandard.ZstdDecompressor().stream_reader(file))
+    return cast("BinaryIO", io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file)))
 
 
 # Shapes
@@ -225,6 +230,14 @@ def _first_of_array(head: bytes) -> list[Mapping[str, Any]]:
     """The first elements of an array, of which the head may hold a part only."""
     value = _partial(head)
     return [v for v in value[:FIRST] if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def _first_rows(head: bytes) -> list[Mapping[str, Any]]:
+    """The first rows of a table, as far as they are as they should be."""
+    rows: list[Mapping[str, Any]] = []
+    with suppress(ValueError, csv.Error):  # which is said when all rows are read
+        rows.extend(islice(_rows(io.StringIO(head.decode("utf-8", "ignore"))), FIRST))
+    return rows
 
 
 def _look_at_objects(head: bytes, is_all: bool) -> Look:
@@ -262,9 +275,17 @@ def _partial(head: bytes) -> Any:
     return getattr(builder, "value", None) or {}
 
 
+def _begins(file: Any, mark: bytes) -> bool:
+    """Whether these are the next bytes of a file, which stays where it is: not all can go back."""
+    ahead: bytes = file.peek(len(mark))
+    return ahead.startswith(mark)
+
+
 def _array(file: BinaryIO) -> Iterator[Any]:
     import ijson  # slow to import
 
+    if _begins(file, BYTE_ORDER_MARK):
+        file.read(len(BYTE_ORDER_MARK))
     yield from ijson.items(file, "item", use_float=True)
 
 
@@ -283,9 +304,7 @@ def _object(file: BinaryIO) -> Iterator[Any]:
 
 
 def _table(file: BinaryIO) -> Iterator[dict[str, Any]]:
-    start = file.read(len(PARQUET))
-    file.seek(0)
-    if start == PARQUET:
+    if _begins(file, PARQUET):
         for batch in pl.scan_parquet(file).collect_batches():
             yield from batch.iter_rows(named=True)
         return
