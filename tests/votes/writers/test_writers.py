@@ -200,6 +200,22 @@ def test_prodigy_gets_a_task_for_each_input_with_its_versions_and_reads_as_one_a
     assert question.votes["worker"].n_unique() == 1
 
 
+def test_choices_of_several_options_are_one_answer_in_whatever_order(tmp_path: Path) -> None:
+    said = {"ann": ["b", "a"], "bob": ["a", "b"], "eve": []}
+    about = {"options": [{"id": "a"}, {"id": "b"}], "answer": "accept", "_input_hash": 1}
+    records = [
+        {**about, "_task_hash": 2, "accept": chosen, "_annotator_id": worker}
+        for worker, chosen in said.items()
+    ]
+    export = written(tmp_path / "export.jsonl", "\n".join(map(json.dumps, records)))
+    result = quorate.aggregate(export, "majority", multilabel=True)
+    result.write_as("prodigy", tmp_path / "review.jsonl", export)
+    (task,) = [json.loads(line) for line in (tmp_path / "review.jsonl").read_text().splitlines()]
+    assert task["accept"] == ["a", "b"]
+    found = [(v["accept"], v["sessions"], v["default"]) for v in task["versions"]]
+    assert found == [(["a", "b"], ["ann", "bob"], True), ([], ["eve"], False)]
+
+
 # Mechanical Turk
 
 

@@ -17,6 +17,8 @@ from quorate.votes.writers.writer import (
     write_array,
 )
 
+BETWEEN = " / "  # the parts of a path, as the reader joins them
+
 
 class Control(NamedTuple):
     """How an annotation says the answer to a question: the control tag, the object that it is
@@ -40,7 +42,9 @@ class Control(NamedTuple):
 
     def _value(self, label: Any) -> Any:
         if isinstance(self.sample, list):
-            return label if isinstance(label, list) else [str(label)]
+            labels = label if isinstance(label, list) else [str(label)]
+            nested = any(isinstance(each, list) for each in self.sample)  # paths of a taxonomy
+            return [each.split(BETWEEN) for each in labels] if nested else labels
         if isinstance(label, str) and isinstance(self.sample, (int, float)):
             return float(label) if "." in label else int(label)
         return label

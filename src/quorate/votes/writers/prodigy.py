@@ -56,7 +56,7 @@ def _votes(outcome: Outcome) -> dict[str, dict[tuple[Any, ...], list[Any]]]:
     rows = outcome.votes().group_by("task", "worker", maintain_order=True).agg(pl.col("label"))
     found: dict[str, dict[tuple[Any, ...], list[Any]]] = {}
     for task, worker, labels in rows.iter_rows():
-        chosen = tuple(label for label in labels if label is not None)
+        chosen = _chosen([label for label in labels if label is not None])
         found.setdefault(str(task), {}).setdefault(chosen, []).append(worker)
     return found
 
@@ -87,7 +87,8 @@ def _row(
 
 
 def _chosen(label: Any) -> tuple[Any, ...]:
-    return tuple(label) if isinstance(label, list) else (label,)
+    """The labels of an answer, in an order that does not depend on who gave it."""
+    return tuple(sorted(label, key=str)) if isinstance(label, list) else (label,)
 
 
 def _said(chosen: tuple[Any, ...], choice: bool) -> dict[str, Any]:
