@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -149,3 +150,13 @@ def test_dots_lead_into_nested_fields(path: list[str], value: Any) -> None:
         (1,) if len(path) > 1 else (value,)
     )
     assert field_of(item, ".".join([*path, "missing", "x"])) == ()
+
+
+def test_what_a_reader_cannot_read_by_itself_is_a_sentence_too() -> None:
+    class Raw(Given):
+        def read(self, export: Opened) -> Iterator[Found]:
+            with export.stream() as file, zipfile.ZipFile(file):
+                yield Vote(1, "ann", "x")
+
+    with pytest.raises(DataError, match=r"export cannot be read .*zip"):
+        read_export(Raw([]), [opened_bytes(b"PK\x03\x04", "export")])

@@ -16,7 +16,7 @@ import polars as pl
 from quorate.arguments import nearest
 from quorate.errors import DataError
 from quorate.votes.faults import listed, shown
-from quorate.votes.readers.opening import Opened
+from quorate.votes.readers.opening import Opened, failing
 from quorate.votes.readers.reader import Dropped, Found, Known, Reader, Vote
 
 # What a reader may stumble over in a record that is not as its tool writes it.
@@ -93,8 +93,9 @@ def _guarded(reader: Reader, file: Opened) -> Iterator[Found]:
     """What the reader finds; a record that is not as its tool writes it is one sentence."""
     n = 0
     try:
-        for n, found in enumerate(reader.read(file), start=1):  # noqa: B007
-            yield found
+        with failing(file.origin, but=STUMBLES):
+            for n, found in enumerate(reader.read(file), start=1):  # noqa: B007
+                yield found
     except STUMBLES as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         where = f", after {n:,} answers," if n else ""

@@ -111,12 +111,12 @@ class Opened:
     def records(self) -> Iterator[dict[str, Any]]:
         """The records, one after the other: the elements of an array, the lines, the rows of a
         table, or the one object. Only one of them is in memory at a time."""
-        with _failing(self.origin):
+        with failing(self.origin):
             shape = self._look().shape
         read = {"array": _array, "lines": _lines, "table": _table, "object": _object}.get(shape)
         if read is None:
             raise DataError(f"{self.origin} has no records: it is {_called(shape)}.")
-        with _failing(self.origin), self.stream() as file:
+        with failing(self.origin), self.stream() as file:
             for number, record in enumerate(read(file), start=1):
                 if not isinstance(record, dict):
                     kind = type(record).__name__
@@ -125,7 +125,7 @@ class Opened:
 
     def document(self) -> Any:
         """The whole file as one JSON value."""
-        with _failing(self.origin), self.stream() as file:
+        with failing(self.origin), self.stream() as file:
             content = file.read(LARGEST_DOCUMENT + 1)
             if len(content) > LARGEST_DOCUMENT:
                 size = LARGEST_DOCUMENT >> 30
@@ -136,7 +136,7 @@ class Opened:
 
     def members(self) -> Iterator[Opened]:
         """The files of a zip archive, but for directories and what systems put beside them."""
-        with _failing(self.origin), self.stream() as file, zipfile.ZipFile(file) as archive:
+        with failing(self.origin), self.stream() as file, zipfile.ZipFile(file) as archive:
             names = [info.filename for info in archive.infolist() if not info.is_dir()]
         for name in names:
             if not PurePath(name).name.startswith(".") and "__MACOSX" not in name:
@@ -151,11 +151,11 @@ class Opened:
 
 
 @contextmanager
-def _failing(origin: str) -> Iterator[None]:
-    """Context in which whatever cannot be read is one sentence."""
+def failing(origin: str, but: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
+    """Context in which whatever cannot be read is one sentence, but for some faults."""
     try:
         yield
-    except DataError:
+    except (DataError, *but):
         raise
     except faults() as error:
         said = reason(error)
