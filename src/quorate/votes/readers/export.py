@@ -96,6 +96,8 @@ def _guarded(reader: Reader, file: Opened) -> Iterator[Found]:
         with failing(file.origin, but=STUMBLES):
             for n, found in enumerate(reader.read(file), start=1):  # noqa: B007
                 yield found
+    except DataError:
+        raise
     except STUMBLES as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         where = f", after {n:,} answers," if n else ""
