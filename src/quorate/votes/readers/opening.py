@@ -155,9 +155,11 @@ def failing(origin: str, but: tuple[type[BaseException], ...] = ()) -> Iterator[
     """Context in which whatever cannot be read is one sentence, but for some faults."""
     try:
         yield
-    except (DataError, *but):
+    except DataError:
         raise
     except faults() as error:
+        if isinstance(error, but):
+            raise
         said = reason(error)
         raise DataError(f"{origin} cannot be read ({said}): write or fetch it again.") from None
 
