@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from quorate.votes.blocks import MemoryBlocks
 from quorate.votes.faults import listed, shown
 from quorate.votes.naming import retyped, retyped_columns
 from quorate.votes.reading import Reading, Votes, columns_of, complete_rows, missing_words
-from quorate.votes.sources import Piped, read_table
+from quorate.votes.sources import Piped, is_pandas, read_table
 
 Frame = pl.DataFrame | pl.LazyFrame
 Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame, pl.DataFrame | pl.LazyFrame)
@@ -81,8 +81,7 @@ def _has_columns(source: Any) -> bool:
         return True
     if isinstance(source, (list, tuple)):
         return bool(source) and isinstance(source[0], (str, Path))
-    is_pandas = type(source).__module__.split(".")[0] == "pandas"
-    return not isinstance(source, Iterator) and (is_pandas or hasattr(source, "__arrow_c_stream__"))
+    return is_pandas(source) or hasattr(source, "__arrow_c_stream__")
 
 
 def _first_values(rows: pl.LazyFrame, keep: Sequence[str]) -> pl.LazyFrame:

@@ -26,6 +26,7 @@ from quorate.votes.sources import (
     MISSING,
     Kind,
     Table,
+    is_pandas,
     opened_files,
     read_once,
     read_table,
@@ -198,7 +199,8 @@ def read_votes(
     keep, source = kept_names(reading), read_once(source)
     export = export_of(source, reading, keep)
     if export is not None:
-        return from_export(export, unlabelled, classes, reading)
+        read = from_export(export, unlabelled, classes, reading)
+        return replace(read, kind=Kind("pandas")) if is_pandas(source) else read
     votes = _from_table(source, separator, unlabelled, classes, storage, reading)
     return with_items(votes, source, keep, reading) if keep else votes
 

@@ -15,6 +15,15 @@ from quorate.votes.readers.reader import Reader
 # it.
 MODULES: Mapping[str, str] = {
     "prodigy": "prodigy:Prodigy",
+    "inspect": "inspect_ai:InspectAI",
+    "promptfoo": "promptfoo:Promptfoo",
+    "deepeval": "deepeval:DeepEval",
+    "lm-eval": "lm_eval:LmEval",
+    "mt-bench": "mt_bench:MTBench",
+    "phoenix": "phoenix:Phoenix",
+    "mlflow": "mlflow:MLflow",
+    "langsmith": "langsmith:LangSmith",
+    "langfuse": "langfuse:Langfuse",
 }
 
 

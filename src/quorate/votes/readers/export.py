@@ -7,7 +7,7 @@ import json
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from quorate.arguments import nearest
 from quorate.errors import DataError
 from quorate.votes.faults import listed, shown
 from quorate.votes.readers.opening import Opened, failing
-from quorate.votes.readers.reader import Dropped, Found, Known, Reader, Vote
+from quorate.votes.readers.reader import Dropped, Found, Judged, Known, Reader, Vote
 
 # What a reader may stumble over in a record that is not as its tool writes it.
 STUMBLES = (KeyError, TypeError, AttributeError, ValueError, IndexError)
@@ -108,18 +108,19 @@ def _guarded(reader: Reader, file: Opened) -> Iterator[Found]:
 
 
 class _Column:
-    """Values in codes, so that each is kept once."""
+    """Values in codes, so that each is kept once; columns that share their values are of one
+    type."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: _Column | None = None) -> None:
         self.codes = array("i")
-        self.place: dict[Any, int] = {}
+        self.place: dict[Any, int] = {} if shared is None else shared.place
 
     def add(self, value: Any) -> None:
         key = value if isinstance(value, str) else (type(value), value)
         self.codes.append(self.place.setdefault(key, len(self.place)))
 
-    def series(self, name: str) -> pl.Series:
-        values = [key if isinstance(key, str) else key[1] for key in self.place]
+    def series(self, name: str, called: Callable[[Any], Any]) -> pl.Series:
+        values = [key if isinstance(key, str) else called(key[1]) for key in self.place]
         codes = pl.Series(self.codes, dtype=pl.UInt32)
         return _of_one_type(name, values).gather(codes)
 
@@ -127,22 +128,25 @@ class _Column:
 class _Rows:
     """Rows of a table, in columns."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.columns = {name: _Column() for name in names}
+    def __init__(self, names: Sequence[str], like: _Rows | None = None) -> None:
+        shared = {} if like is None else like.columns
+        self.columns: dict[str, _Column] = {name: _Column(shared.get(name)) for name in names}
 
     def add(self, *row: Any) -> None:
         for column, value in zip(self.columns.values(), row, strict=True):
             column.add(value)
 
-    def frame(self) -> pl.DataFrame:
-        return pl.DataFrame([column.series(name) for name, column in self.columns.items()])
+    def frame(self, called: Callable[[Any], Any]) -> pl.DataFrame:
+        columns = self.columns.items()
+        return pl.DataFrame([column.series(name, called) for name, column in columns])
 
 
 class _Answers:
     """Answers to one question, as they are found."""
 
     def __init__(self) -> None:
-        self.votes, self.known = _Rows(VOTE), _Rows(KNOWN)
+        self.votes = _Rows(VOTE)
+        self.known = _Rows(KNOWN, self.votes)
         self.several = False
 
 
@@ -153,6 +157,7 @@ class _Collection:
         self.keep = keep
         self.answers: dict[str, _Answers] = {}
         self.dropped: Counter[str] = Counter()
+        self.models: set[str] = set()
         self.items: dict[Any, tuple[Any, ...]] = {}
         self.fields: list[str] = []  # of the first task
         self.there: set[str] = set()  # fields to keep that some task has
@@ -167,27 +172,47 @@ class _Collection:
             self.dropped[f"without a {lost}"] += 1
             return
         answers = self.answers.setdefault(_text(found.question), _Answers())
+        task = self._task(found.task)
         said = found.label if isinstance(found.label, list) else [found.label]
         labels = [label for label in said if _cell(label) is not None]
         if isinstance(found, Known):
             for label in labels:
-                answers.known.add(_cell(found.task), _cell(label))
+                answers.known.add(task, _cell(label))
             return
         answers.several |= len(labels) != 1
-        row = (_cell(found.task), _cell(found.worker))
+        row = (task, _cell(found.worker))
         when = (_seconds(found.seconds), _cell(found.time))
         for label in labels or [None]:  # none of several is an answer too
             answers.votes.add(*row, _cell(label), *when)
-        if self.keep and row[0] not in self.items:
-            self.fields = self.fields or list(found.item)
-            values = [field_of(found.item, name) for name in self.keep]
-            self.there |= {n for n, value in zip(self.keep, values, strict=True) if value}
-            self.items[row[0]] = tuple(_cell(value[0]) if value else None for value in values)
+        if self.keep and task not in self.items:
+            self._keep(task, found.item)
+
+    def _keep(self, task: Any, item: Mapping[str, Any]) -> None:
+        self.fields = self.fields or list(item)
+        values = [field_of(item, name) for name in self.keep]
+        self.there |= {n for n, value in zip(self.keep, values, strict=True) if value}
+        self.items[task] = tuple(_cell(value[0]) if value else None for value in values)
+
+    def _task(self, task: Any) -> Any:
+        if not isinstance(task, Judged):
+            return _cell(task)
+        self.models.add(task.model)
+        return task._replace(item=_cell(task.item))
+
+    def _called(self, task: Any) -> Any:
+        """What a task is called, now that all models are known."""
+        if not isinstance(task, Judged):
+            return task
+        return f"{task.item} ({task.model})" if len(self.models) > 1 else task.item
 
     def questions(self) -> dict[str, Question]:
         """Answers by question, that with most votes first."""
         found = {
-            name: Question(answers.votes.frame(), answers.known.frame(), answers.several)
+            name: Question(
+                answers.votes.frame(self._called),
+                answers.known.frame(self._called),
+                answers.several,
+            )
             for name, answers in self.answers.items()
         }
         with_votes = [(name, answers) for name, answers in found.items() if len(answers.votes)]
@@ -199,7 +224,8 @@ class _Collection:
         fields = [
             _of_one_type(n, list(values)) for n, values in zip(self.keep, columns, strict=True)
         ]
-        items = pl.DataFrame([_of_one_type("task", list(self.items)), *fields])
+        tasks = _of_one_type("task", [self._called(task) for task in self.items])
+        items = pl.DataFrame([tasks, *fields])
         return items.unique("task", keep="first", maintain_order=True)  # 1 and "1", as text
 
 
@@ -207,7 +233,8 @@ def _lost(found: Vote | Known) -> str | None:
     """The field without which this is no vote and no known answer."""
     roles = ("task", "worker", "label") if isinstance(found, Vote) else ("task", "label")
     cells = ((role, getattr(found, role)) for role in roles)
-    return next((role for role, value in cells if value in (None, "") or value != value), None)
+    empty = (role for role, value in cells if not isinstance(value, list) and _cell(value) is None)
+    return next(empty, None)
 
 
 def field_of(item: Mapping[str, Any], name: str) -> tuple[Any] | tuple[()]:
@@ -227,6 +254,8 @@ def field_of(item: Mapping[str, Any], name: str) -> tuple[Any] | tuple[()]:
 
 def _cell(value: Any) -> Any:
     """A value as a cell: what is nested as JSON text, what is empty or no number as None."""
+    if isinstance(value, Judged):
+        value = value.item
     if value is None or value == "" or value != value:
         return None
     if isinstance(value, str):
