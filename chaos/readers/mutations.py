@@ -55,9 +55,12 @@ def _kinds(content: bytes) -> list[Sequence[Mutation]]:
 
 
 def _in_a_member(content: bytes, chance: Random) -> bytes:
-    """The archive with one of its files mutated."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    """The archive with one of its files mutated; its bytes, where it cannot be unpacked here."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {info.filename: archive.read(info) for info in archive.infolist()}
+    except NotImplementedError:  # a compression that is not Python's
+        return chance.choice(BYTES)(content, chance)
     name = chance.choice(list(members))
     members[name] = mutated(members[name], chance)
     made = io.BytesIO()
