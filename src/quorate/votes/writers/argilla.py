@@ -17,7 +17,6 @@ class Argilla(Writer):
 
     name = "argilla"
     title = "Argilla"
-    one_question = False
 
     def write(
         self,

@@ -55,7 +55,6 @@ class Predictions(Writer):
 
     name = "label-studio-predictions"
     title = "Label Studio"
-    one_question = False
 
     def write(
         self,

@@ -21,7 +21,6 @@ class Prodigy(Writer):
 
     name = "prodigy"
     title = "Prodigy"
-    one_question = False
 
     def write(
         self,

@@ -58,13 +58,12 @@ class Writer(ABC):
     """A writer of what one tool imports.
 
     `name` is what `--as` calls it, and `title` what it is called in sentences. `needs_export` says
-    whether the tool's own export is read again, for what the votes do not hold. `one_question` is
-    for formats that hold the answers to one. `options` are the names of its options."""
+    whether the tool's own export is read again, for what the votes do not hold. `options` are the
+    names of its options."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     needs_export: ClassVar[bool] = True
-    one_question: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
