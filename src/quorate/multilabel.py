@@ -114,6 +114,9 @@ class Multilabel(Result):
             said=votes,
         )
 
+    def _least_certain(self) -> list[tuple[Any, Any, float]]:
+        return []  # a task has an answer for every option
+
     @property
     def confidence(self) -> Floats:
         """Probability of the answer, yes or no, for each task and option."""

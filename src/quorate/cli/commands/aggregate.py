@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="Where the whole result goes, for `quorate.load`.",
 )
+@options.output_option("--report", help="Where a report goes: one HTML page to look at.")
 @click.option(
     "--min-confidence",
     type=float,
@@ -86,9 +87,10 @@ def aggregate(votes: Any, **given: Any) -> None:
         File(given.pop("posterior"), attrgetter("posterior_table"), _rows_of_labels),
         File(given.pop("confusion"), attrgetter("confusion_table")),
         File(given.pop("save"), write=lambda result, file: result.write(file)),
+        File(given.pop("report"), write=_write_report),
     )
-    if given["question"] == ALL and files[-1].path is not None:
-        raise UsageError("--save keeps the result of one question: name it with --question.")
+    if given["question"] == ALL and any(file.path is not None for file in files[-2:]):
+        raise UsageError("--save and --report are of the result of one question: name it.")
     hint = "The labels themselves: -o labels.csv, or -o - for standard output."
     model = options.model_of(given.pop("method"), given.pop("settings"))
     how = options.given(options.ordered(given))
@@ -127,6 +129,13 @@ def _labels(
         write_for(tool, found, votes, file, **options)
 
     return File(path, write=write)
+
+
+def _write_report(result: Any, file: Any) -> None:
+    from quorate.report.page import page_of
+    from quorate.report.views import report_of
+
+    file.write(page_of(report_of(result)).encode())
 
 
 def unheard(how: Mapping[str, Any]) -> AbstractContextManager[Any]:
