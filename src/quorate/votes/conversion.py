@@ -11,6 +11,7 @@ import polars as pl
 
 from quorate.errors import DataError
 from quorate.votes.batches import Batches, open_batches
+from quorate.votes.databases import is_database
 from quorate.votes.items import kept_names, require_new, with_columns_of
 from quorate.votes.naming import retyped_columns
 from quorate.votes.readers.export import Export, Question
@@ -19,6 +20,7 @@ from quorate.votes.reading import (
     Reading,
     ReadReport,
     Votes,
+    asked_source,
     columns_of,
     export_of,
     from_export,
@@ -70,14 +72,16 @@ def convert(source: Any, **reading: Unpack[Reading]) -> Conversion:
         >>> convert([("a", "ann", 1), ("a", "bob", 2)]).table.rows()
         [('a', 'ann', 1), ('a', 'bob', 2)]
     """
-    keep, source = kept_names(reading), read_once(source)
+    keep, source = kept_names(reading), read_once(asked_source(source, reading))
     export = export_of(source, reading, keep)
     if export is not None:
         return _of_export(export, reading)
-    if in_files(source) and reading.get("repeats", "count") == "count":
+    streams = in_files(source) and not is_database(source)
+    if streams and reading.get("repeats", "count") == "count":
         batches = _long_table(source, keep, reading)
         if batches is not None:
             return _of_files(batches, keep, missing_words(reading))
+    reading = {**reading, "query": None, "table": None}  # which have been asked
     votes = read_votes(source, **reading)
     return Conversion(vote_table(votes), None, votes.report, votes.blocks.n_labels, votes.notes)
 

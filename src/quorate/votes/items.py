@@ -12,6 +12,7 @@ import polars as pl
 from quorate.errors import UsageError
 from quorate.votes.batches import open_batches
 from quorate.votes.blocks import MemoryBlocks
+from quorate.votes.databases import is_database
 from quorate.votes.faults import listed, shown
 from quorate.votes.naming import retyped, retyped_columns
 from quorate.votes.reading import Reading, Votes, columns_of, complete_rows, missing_words
@@ -27,6 +28,8 @@ def with_items(votes: Votes, source: Any, keep: Sequence[str], reading: Reading)
     """The votes with the columns to keep of their tasks: the first value for each task."""
     require_new(keep, list(votes.kind.columns.values()))
     if not isinstance(votes.blocks, MemoryBlocks):
+        if is_database(source):
+            raise UsageError("keep is for votes of files, or of a database in memory.")
         return _with_items_in_a_file(votes, source, keep, reading)
     if not _has_columns(source):
         raise UsageError("keep is for tables with further columns, which these votes do not have.")

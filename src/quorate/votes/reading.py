@@ -17,6 +17,7 @@ from quorate.card import card
 from quorate.errors import DataError, UsageError, require_choice
 from quorate.labels import Codebook, Labels
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
+from quorate.votes.databases import asked, is_database
 from quorate.votes.factorise import BLOCK, codes_of
 from quorate.votes.faults import shown
 from quorate.votes.naming import find, keys, match, retyped
@@ -41,7 +42,7 @@ ALL_FORMATS = (*dict.fromkeys(FORMATS.values()), *MODULES)
 class Reading(TypedDict, total=False):
     """Options of reading votes: the names of columns, what repeated answers count, the format of
     files, the cells that are missing, the question of an export, and the columns of tasks that are
-    kept."""
+    kept; of a database, the query or the table."""
 
     task_column: str | None
     worker_column: str | None
@@ -51,6 +52,8 @@ class Reading(TypedDict, total=False):
     missing: str | Sequence[str] | None
     question: str | None
     keep: str | Sequence[str] | None
+    query: str | None
+    table: str | None
 
 
 @dataclass(frozen=True)
@@ -184,9 +187,9 @@ def read_votes(
     storage: Any = None,
     **reading: Unpack[Reading],
 ) -> Votes:
-    """Read votes from a file, several files, standard input (``"-"``), a data frame, an Arrow
-    table, an iterable of (task, worker, label), or a matrix of tasks by workers with -1 or NaN
-    where there is none.
+    """Read votes from a file, several files, standard input (``"-"``), a database, a data frame, an
+    Arrow table, an iterable of (task, worker, label), or a matrix of tasks by workers with -1 or
+    NaN where there is none.
 
     With a `separator` a label can hold several labels. Rows without a label are left out,
     or kept if `unlabelled`, with the code -1. A task without any vote is not among the tasks. JSON
@@ -207,7 +210,7 @@ def read_votes(
         return Votes.of(source)
     from quorate.votes.items import kept_names, with_items
 
-    keep, source = kept_names(reading), read_once(source)
+    keep, source = kept_names(reading), read_once(asked_source(source, reading))
     export = export_of(source, reading, keep)
     if export is not None:
         read = from_export(export, unlabelled, classes, reading)
@@ -225,6 +228,10 @@ def _from_table(
     reading: Reading,
 ) -> Votes:
     """The votes of a table, in files, in memory or in rows."""
+    if storage is not None and is_database(source):
+        from quorate.votes.store import stored_query
+
+        return stored_query(source, reading, separator, unlabelled, storage)
     if storage is not None and in_files(source):
         from quorate.votes.store import Source, stored_votes
 
@@ -311,6 +318,11 @@ def _known_of(question: Question) -> tuple[KnownAnswers | None, list[str]]:
         return None, notes
     notes.append(f"{len(one):,} known answers of the export are taken as gold.")
     return KnownAnswers(one["task"], one["label"], 0), notes
+
+
+def asked_source(source: Any, reading: Reading) -> Any:
+    """The source of votes, with what is asked of it if it is a database."""
+    return asked(source, reading.get("query"), reading.get("table"))
 
 
 def in_files(source: Any) -> bool:
