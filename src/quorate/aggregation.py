@@ -100,6 +100,7 @@ def aggregate(
     otherwise. A table may be `wide`: `workers` are then the names of its columns of workers. A
     worker's repeated answers to a task all count, or only the first or last with `repeats`. Cells
     in `missing` are missing, and with `tidy` labels that differ only in spaces or case are one.
+    `keep` names columns of the tasks, such as their text, that the labels then have too.
 
     `method` is a name that `quorate.methods()` lists, a model with its options, such as
     ``quorate.DawidSkene(smoothing=0.1)``, or a function from `Labels` to a posterior ``[task,
@@ -322,6 +323,7 @@ def result_of(found: Fit, votes: Votes) -> Result:
         read=votes.report,
         method=method_name(found.model),
         votes=votes,
+        items=votes.items,
     )
 
 

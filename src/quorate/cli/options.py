@@ -249,6 +249,21 @@ READING = together(
 )
 
 
+def names(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> list[str] | None:
+    """Names with commas between them, or given one by one."""
+    return [name.strip() for text in given for name in text.split(",") if name.strip()] or None
+
+
+KEEP = click.option(
+    "--keep",
+    metavar="NAME,...",
+    multiple=True,
+    callback=names,
+    help="Columns of the tasks, such as their text, that are kept beside their labels; of an export"
+    " fields of the task, with dots into nested ones.",
+)
+
+
 def gold_option(help: str) -> Decorator[Any]:
     """The option of known answers: whether they are a file or a column, the votes tell."""
     return click.option(

@@ -5,13 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import polars as pl
 
 from quorate.errors import DataError, UsageError
-from quorate.votes.sources import File, SourceTable, require_plain
+from quorate.votes.sources import (
+    MISSING,
+    File,
+    SourceTable,
+    columns_for,
+    open_source,
+    require_plain,
+)
 
 CHUNK_SIZES = ("POLARS_CSV_CHUNK_SIZE", "POLARS_NDJSON_CHUNK_SIZE")
 CHUNK = 2_000_000  # bytes
@@ -80,6 +87,22 @@ class Batches:
             )
             frame = file.ask(lambda: next(frames, None))
 
+    def query(self, missing: Sequence[str] = MISSING) -> pl.LazyFrame:
+        """All rows as a query, with the roles as column names, and what is missing as null."""
+        whole = self.whole_numbers()
+        columns = [self._present(role, missing, role in whole) for role in self.columns]
+        names = list(self.columns.values())
+        return pl.concat([file.select(names).select(columns) for file in self.files])
+
+    def _present(self, role: str, missing: Sequence[str], whole: bool) -> pl.Expr:
+        dtype = self.types[role]
+        column = pl.col(self.columns[role]).cast(dtype)
+        if dtype == pl.String and not self.text:
+            column = pl.when(~column.is_in(list(missing))).then(column)
+        if dtype.is_float():
+            column = column.fill_nan(None)
+        return (column.cast(pl.Int64) if whole else column).alias(role)
+
     def whole_numbers(self) -> list[str]:
         """Roles of the columns of floats that are all whole numbers."""
         roles = [role for role, dtype in self.types.items() if dtype.is_float()]
@@ -107,6 +130,18 @@ def _small_chunks() -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def open_batches(
+    source: str | Sequence[str],
+    roles: Sequence[str],
+    columns: Mapping[str, str | None],
+    format: str | None,
+    missing: Sequence[str],
+) -> Batches:
+    """Open files as a table with a column for each role, without reading them yet."""
+    opened = open_source(source, roles, format, missing)
+    return batches_of(replace(opened, roles=columns_for(opened, roles, columns)))
 
 
 def batches_of(opened: SourceTable) -> Batches:

@@ -85,3 +85,17 @@ def retyped(names: pl.Series) -> pl.Series:
         if typed.cast(pl.String).eq_missing(names).all():
             return typed
     return names
+
+
+def retyped_columns(rows: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    """The same of columns of a query, each of which is gone through once for that."""
+    number = {name: pl.col(name).cast(pl.Int64, strict=False) for name in names}
+    spelt_so = [n.cast(pl.String).eq_missing(pl.col(name)).all() for name, n in number.items()]
+    truth = [pl.col(name).is_in(["true", "false"]).all().name.suffix("?") for name in names]
+    found = rows.select(*spelt_so, *truth).collect(engine="streaming").row(0, named=True)
+    typed = [
+        number[name] if found[name] else (pl.col(name) == "true").alias(name)
+        for name in names
+        if found[name] or found[f"{name}?"]
+    ]
+    return rows.with_columns(typed)

@@ -56,9 +56,9 @@ ALL_FORMATS = (*dict.fromkeys(FORMATS.values()), *MODULES)
 
 class Reading(TypedDict, total=False):
     """Options of reading votes: the names of columns, what repeated answers count, the format of
-    files, the cells that are missing, whether a table is wide and which of its columns are workers,
-    whether labels that differ only in spaces or case are one, and the query or the table of a
-    database."""
+    files, the cells that are missing, the question of an export, the columns of tasks that are
+    kept, whether a table is wide and which of its columns are workers, whether labels that differ
+    only in spaces or case are one, and the query or the table of a database."""
 
     task_column: str | None
     worker_column: str | None
@@ -67,6 +67,7 @@ class Reading(TypedDict, total=False):
     format: str | None
     missing: str | Sequence[str] | None
     question: str | None
+    keep: str | Sequence[str] | None
     query: str | None
     table: str | None
     wide: bool | None
@@ -80,8 +81,8 @@ class ReadReport:
     answers a task again (kept, or dropped when only the first or last answer is wanted), and the
     rows of a matrix, tasks, that hold no vote and are left out.
 
-    Of an export of another tool also its `format`, what was `dropped` by reason, and the number of
-    votes on each of its `questions`."""
+    Of an export of another tool also its `format`, what was `dropped` by reason, the number of
+    votes on each of its `questions`, and the `question` that was read."""
 
     rows: int
     missing: int
@@ -91,6 +92,7 @@ class ReadReport:
     format: str | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, int] = field(default_factory=dict)
+    question: str | None = None
 
 
 NOTHING_READ = ReadReport(0, 0, 0, True)
@@ -114,7 +116,7 @@ class Votes:
     `kind` is the caller's kind of table, and `place` keeps a temporary directory. `details` are
     the seconds and the time of votes, by task and worker, where an export of another tool or a long
     table has them; `known` are the gold answers in an export. `tidy` says that labels are one where
-    only spaces or case differ.
+    only spaces or case differ, and `items` has the columns that are kept of tasks.
     """
 
     blocks: Blocks
@@ -126,6 +128,7 @@ class Votes:
     known: KnownAnswers | None = None
     details: pl.DataFrame | None = None
     tidy: bool = False
+    items: pl.DataFrame | pl.LazyFrame | None = None
 
     @classmethod
     def of(cls, labels: Labels, codebook: Codebook | None = None, **more: Any) -> Votes:
@@ -175,6 +178,15 @@ class Votes:
             book = replace(self.codebook, tasks=blocks.tasks)
             return replace(self, blocks=blocks, codebook=book)
         return replace(self, blocks=blocks)
+
+    @property
+    def table(self) -> Any:
+        """A row for each vote: task, worker and label, the seconds and the time where an export has
+        them, and the columns that are kept of tasks. In the caller's kind of table and with the
+        caller's column names; of votes on disk a polars query."""
+        from quorate.votes.tables import vote_table
+
+        return self.kind.give(vote_table(self))
 
     def _repr_html_(self) -> str:
         shape, blocks = self.blocks.shape, self.blocks
@@ -244,10 +256,19 @@ class How(NamedTuple):
 
 
 def _read_any(source: Any, how: How, storage: Any, reading: Reading) -> Votes:
-    export = _export_of(source, reading)
+    from quorate.votes.items import kept_names, with_items
+
+    keep = kept_names(reading)
+    export = export_of(source, reading, keep)
     if export is not None:
-        read = _from_export(export, how, reading)
+        read = from_export(export, how, reading)
         return replace(read, kind=Kind("pandas")) if is_pandas(source) else read
+    votes = _from_table(source, how, storage, reading)
+    return with_items(votes, source, keep, reading) if keep else votes
+
+
+def _from_table(source: Any, how: How, storage: Any, reading: Reading) -> Votes:
+    """The votes of a table, in files, in memory or in rows."""
     if storage is not None and is_database(source):
         from quorate.votes.store import stored_query
 
@@ -293,7 +314,7 @@ def _spelt(votes: Votes, classes: pl.Series | None, tidy: bool) -> Votes:
     return replace(votes, codebook=book).in_classes(classes)
 
 
-def _export_of(source: Any, reading: Reading) -> Export | None:
+def export_of(source: Any, reading: Reading, keep: Sequence[str] = ()) -> Export | None:
     """The export of another tool, if the source is one."""
     format = reading.get("format")
     if format in FORMATS.values():
@@ -302,7 +323,7 @@ def _export_of(source: Any, reading: Reading) -> Export | None:
     if not files:
         return None
     reader = reader_named(format) if format in MODULES else _reader_of(files)
-    return None if reader is None else read_export(reader, files)
+    return None if reader is None else read_export(reader, files, keep)
 
 
 def _reader_of(files: Sequence[Opened]) -> Reader | None:
@@ -316,26 +337,39 @@ def _reader_of(files: Sequence[Opened]) -> Reader | None:
     return found[0]
 
 
-def _from_export(export: Export, how: How, reading: Reading) -> Votes:
+def from_export(export: Export, how: How, reading: Reading) -> Votes:
     """The votes on one question of an export, with its known answers."""
     question = export.about(reading.get("question"))
     if question.several and not how.unlabelled:
         raise DataError(
             f"{export.origin} has answers that name several labels: say multilabel (--multilabel)."
         )
+    repeats = reading.get("repeats", "count")
     rows = question.votes.select(ROLES)
-    how = how._replace(separator=None, gold=None)
-    read = _read(rows, how, {"repeats": reading.get("repeats", "count")})
+    read = _read(rows, how._replace(separator=None, gold=None), {"repeats": repeats})
     votes = {name: len(answers.votes) for name, answers in export.questions.items()}
-    report = replace(read.report, format=export.title, dropped=export.dropped, questions=votes)
+    name = next(name for name, answers in export.questions.items() if answers is question)
+    report = replace(
+        read.report, format=export.title, dropped=export.dropped, questions=votes, question=name
+    )
     known, notes = _known_of(question)
     return replace(
         read,
         report=report,
         known=known,
-        details=question.votes.drop("label"),
+        details=_details(question, how.unlabelled, repeats),
+        items=export.items if len(export.items.columns) > 1 else None,
         notes=(*read.notes, *notes),
     )
+
+
+def _details(question: Question, several: bool, repeats: Repeats) -> pl.DataFrame:
+    """Task, worker, seconds and time of the votes that are read, in the order of the export."""
+    but = ("seconds", "time", *(["label"] if several else []))
+    rows = complete_rows(Table(question.votes, "", False, Kind()), but=but).drop("label")
+    if repeats == "count":
+        return rows
+    return rows.unique(["task", "worker"], keep=repeats, maintain_order=True)
 
 
 def _known_of(question: Question) -> tuple[KnownAnswers | None, list[str]]:

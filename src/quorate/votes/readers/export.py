@@ -4,6 +4,7 @@ what was dropped."""
 from __future__ import annotations
 
 import json
+import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +15,8 @@ import polars as pl
 
 from quorate.arguments import nearest
 from quorate.errors import DataError
-from quorate.votes.faults import shown
-from quorate.votes.readers.opening import Opened
+from quorate.votes.faults import listed, shown
+from quorate.votes.readers.opening import Opened, failing
 from quorate.votes.readers.reader import Dropped, Found, Judged, Known, Reader, Vote
 
 # What a reader may stumble over in a record that is not as its tool writes it.
@@ -79,6 +80,12 @@ def read_export(reader: Reader, files: Sequence[Opened], keep: Sequence[str] = (
             f"{origin} is an export of {reader.title} without a vote"
             f"{f', of which was dropped: {dropped}' if dropped else ''}."
         )
+    lost = [name for name in found.keep if name not in found.there]
+    if lost:
+        raise DataError(
+            f"The tasks of {origin} have no field {shown(lost[0])} to keep: they have"
+            f" {listed(found.fields)}."
+        )
     return Export(origin, reader.title, questions, dict(found.dropped), found.kept())
 
 
@@ -86,8 +93,9 @@ def _guarded(reader: Reader, file: Opened) -> Iterator[Found]:
     """What the reader finds; a record that is not as its tool writes it is one sentence."""
     n = 0
     try:
-        for n, found in enumerate(reader.read(file), start=1):  # noqa: B007
-            yield found
+        with failing(file.origin, but=STUMBLES):
+            for n, found in enumerate(reader.read(file), start=1):  # noqa: B007
+                yield found
     except DataError:
         raise
     except STUMBLES as error:
@@ -151,6 +159,8 @@ class _Collection:
         self.dropped: Counter[str] = Counter()
         self.models: set[str] = set()
         self.items: dict[Any, tuple[Any, ...]] = {}
+        self.fields: list[str] = []  # of the first task
+        self.there: set[str] = set()  # fields to keep that some task has
 
     def add(self, found: Found) -> None:
         """Take or drop one thing that a reader found."""
@@ -161,20 +171,27 @@ class _Collection:
         if lost:
             self.dropped[f"without a {lost}"] += 1
             return
-        answers = self.answers.setdefault(found.question, _Answers())
+        answers = self.answers.setdefault(_text(found.question), _Answers())
         task = self._task(found.task)
-        labels = found.label if isinstance(found.label, list) else [found.label]
+        said = found.label if isinstance(found.label, list) else [found.label]
+        labels = [label for label in said if _cell(label) is not None]
         if isinstance(found, Known):
             for label in labels:
                 answers.known.add(task, _cell(label))
             return
         answers.several |= len(labels) != 1
         row = (task, _cell(found.worker))
-        when = (None if found.seconds is None else float(found.seconds), _cell(found.time))
+        when = (_seconds(found.seconds), _cell(found.time))
         for label in labels or [None]:  # none of several is an answer too
             answers.votes.add(*row, _cell(label), *when)
         if self.keep and task not in self.items:
-            self.items[task] = tuple(_cell(found.item.get(name)) for name in self.keep)
+            self._keep(task, found.item)
+
+    def _keep(self, task: Any, item: Mapping[str, Any]) -> None:
+        self.fields = self.fields or list(item)
+        values = [field_of(item, name) for name in self.keep]
+        self.there |= {n for n, value in zip(self.keep, values, strict=True) if value}
+        self.items[task] = tuple(_cell(value[0]) if value else None for value in values)
 
     def _task(self, task: Any) -> Any:
         if not isinstance(task, Judged):
@@ -208,14 +225,31 @@ class _Collection:
             _of_one_type(n, list(values)) for n, values in zip(self.keep, columns, strict=True)
         ]
         tasks = _of_one_type("task", [self._called(task) for task in self.items])
-        return pl.DataFrame([tasks, *fields])
+        items = pl.DataFrame([tasks, *fields])
+        return items.unique("task", keep="first", maintain_order=True)  # 1 and "1", as text
 
 
 def _lost(found: Vote | Known) -> str | None:
     """The field without which this is no vote and no known answer."""
     roles = ("task", "worker", "label") if isinstance(found, Vote) else ("task", "label")
     cells = ((role, getattr(found, role)) for role in roles)
-    return next((role for role, value in cells if value != [] and _cell(value) is None), None)
+    empty = (role for role, value in cells if not isinstance(value, list) and _cell(value) is None)
+    return next(empty, None)
+
+
+def field_of(item: Mapping[str, Any], name: str) -> tuple[Any] | tuple[()]:
+    """The field of that name, or the nested one that a name with dots leads to; nothing if there is
+    none.
+
+    Examples:
+        >>> field_of({"meta": {"source": "mail"}}, "meta.source"), field_of({}, "text")
+        (('mail',), ())
+    """
+    if name in item:
+        return (item[name],)
+    first, _, rest = name.partition(".")
+    inside = item.get(first)
+    return field_of(inside, rest) if rest and isinstance(inside, Mapping) else ()
 
 
 def _cell(value: Any) -> Any:
@@ -224,7 +258,23 @@ def _cell(value: Any) -> Any:
         value = value.item
     if value is None or value == "" or value != value:
         return None
-    return value if isinstance(value, (str, int, float)) else json.dumps(value, default=str)
+    if isinstance(value, str):
+        return _text(value)
+    return value if isinstance(value, (int, float)) else json.dumps(value, default=str)
+
+
+def _text(value: str) -> str:
+    """Text without halves of letters, which JSON can hold and no file can."""
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+
+
+def _seconds(value: Any) -> float | None:
+    """A duration as a number; None where it is none."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return seconds if math.isfinite(seconds) else None
 
 
 def _of_one_type(name: str, values: list[Any]) -> pl.Series:
