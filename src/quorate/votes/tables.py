@@ -43,7 +43,7 @@ def _details(votes: Votes, frame: pl.DataFrame) -> list[pl.Series]:
         return []
     place = find(details["task"], votes.codebook.tasks).to_numpy()
     order = np.argsort(place, kind="stable")  # votes of a task stay in the order of the export
-    known = [details[name] for name in ("seconds", "time")]
+    known = [details[name] for name in ("seconds", "time") if name in details.columns]
     return [column.gather(order) for column in known if column.null_count() < len(column)]
 
 
