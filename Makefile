@@ -2,8 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests start hundreds of processes: each would compile all modules anew where this is set.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick lock clean
+.PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick fuzz lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -57,6 +59,10 @@ chaos: $(VENV)/.installed-dev
 # The same in a minute.
 chaos-quick: $(VENV)/.installed-dev
 	$(BIN)/python -m chaos --seconds 60
+
+# 10,000 files that are not quite what other tools write: votes or one sentence.
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m chaos readers --times 100
 
 # The versions that the tests run with, for every Python that is supported.
 lock: $(VENV)/.installed-dev

@@ -29,7 +29,7 @@ from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
 from quorate.model import Tree, add, run_length
 from quorate.votes.blocks import Blocks
-from quorate.votes.sources import stderr_held
+from quorate.votes.faults import stderr_held
 from quorate.votes.store import (
     Progress,
     Storage,

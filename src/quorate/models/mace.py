@@ -94,7 +94,8 @@ class MACE(EM[Params, Stats]):
     # E-step: P(T, A), summed over who spams where.
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
-        log_joint = block.sum_right_and_wrong(params.log_weights)
+        by_worker_and_label = params.log_weights.reshape(-1, block.n_classes, 2)
+        log_joint = block.sum_right_and_wrong(by_worker_and_label)
         log_joint += params.state.log_prior
         return log_joint
 

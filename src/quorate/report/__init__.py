@@ -2,11 +2,13 @@
 
 from quorate.report.assignment import show_assignment
 from quorate.report.comparison import show_comparison
+from quorate.report.conversion import show_conversion
 from quorate.report.crowd import show_crowd
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
 from quorate.report.explanation import show_explanation, show_explanations
 from quorate.report.methods import show_method, show_methods
+from quorate.report.report import show_report, show_review
 from quorate.report.screen import screen
 from quorate.report.summary import show_summary
 
@@ -14,6 +16,7 @@ __all__ = [
     "screen",
     "show_assignment",
     "show_comparison",
+    "show_conversion",
     "show_crowd",
     "show_data_sets",
     "show_diagnosis",
@@ -21,5 +24,7 @@ __all__ = [
     "show_explanations",
     "show_method",
     "show_methods",
+    "show_report",
+    "show_review",
     "show_summary",
 ]

@@ -10,7 +10,7 @@ which the votes can come (L. S. Shapley, "A Value for n-Person Games", 1953).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import comb
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quorate import kernels
+from quorate.card import Listing, card
 from quorate.errors import require_probability
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
@@ -48,7 +49,8 @@ class Explanation:
     worker's accuracy and interval; `without` is what the label would be without the vote, where
     that is another; `instead` a label in its place with which the answer is another, and `becomes`
     that answer. `more_votes` of the crowd's average worker for the label would raise its
-    confidence to `settled_at`; None where no number would.
+    confidence to `settled_at`; None where no number would. `item` has the columns that are kept
+    of the task.
     """
 
     task: Any
@@ -65,6 +67,7 @@ class Explanation:
     method: str = ""
     notes: tuple[str, ...] = ()
     kind: Kind = Kind()
+    item: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def votes(self) -> Any:
@@ -77,6 +80,15 @@ class Explanation:
         names = [name for name in self.__dataclass_fields__ if name not in left_out]
         named = {name: getattr(self, name) for name in names}
         return named | {"votes": self.vote_frame.to_dicts(), "notes": list(self.notes)}
+
+    def _repr_html_(self) -> str:
+        rows = self.vote_frame.select("worker", "label", "decibans").rows()
+        facts = {
+            "label": f"{self.label}, with a confidence of {self.confidence:.3f}",
+            "next": "" if self.runner_up is None else str(self.runner_up),
+        }
+        listing = Listing("Votes", ("worker", "label", "decibans"), rows)
+        return card(f"Why task {self.task} is {self.label}", facts, [listing], self.notes)
 
     def __repr__(self) -> str:
         against = "" if self.runner_up is None else f" rather than {self.runner_up!r}"

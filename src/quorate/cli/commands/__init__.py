@@ -11,11 +11,14 @@ SUMMARIES = {
     "aggregate": "Turn VOTES into labels.",
     "assign": "Say which worker to ask about which task next.",
     "compare": "Score several methods on the same votes.",
+    "convert": "Write VOTES of any kind as one long table.",
     "data": "List, check and fetch public data sets.",
     "demo": "See methods at work on a simulated crowd.",
     "diagnose": "Say what is wrong with a crowd, and whom to mistrust.",
     "explain": "Say why tasks have their labels.",
     "methods": "List the methods, or the options of one.",
+    "report": "Make a page of what VOTES tell: workers, disputed tasks, classes, what to ask next.",
+    "review": "List the tasks of VOTES that a person should look at, the least certain first.",
     "simulate": "Draw a crowd whose truth is known.",
 }
 
