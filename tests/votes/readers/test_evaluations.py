@@ -123,6 +123,13 @@ def test_a_file_that_is_nearly_an_export_says_what_it_lacks(tmp_path):
     assert said == "It looks like lm-evaluation-harness, but has no target."
 
 
+@pytest.mark.parametrize("column", ["winner", "turn", "eval", "plan", "judge"])
+def test_a_common_name_of_a_column_is_no_sign_of_a_tool(column, tmp_path):
+    (tmp_path / "table.csv").write_text(f"{column},other\na,b\n")
+    look = opened(str(tmp_path / "table.csv")).look()
+    assert recognised(look) is None and nearly(look) is None
+
+
 def test_a_table_of_votes_stays_one_whatever_else_is_in_it(tmp_path):
     row = {"task": "a", "worker": "b", "label": "c", "annotator_kind": "LLM", "span_id": "d"}
     assert read_votes(lines(tmp_path / "votes.jsonl", row)).codebook.tasks.to_list() == ["a"]

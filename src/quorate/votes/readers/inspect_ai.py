@@ -29,6 +29,9 @@ class InspectAI(Reader):
     def sniff(self, look: Look) -> bool:
         return super().sniff(look) or (look.shape == "zip" and JOURNAL in look.members)
 
+    def lacks(self, look: Look) -> list[str]:
+        return super().lacks(look) if look.shape == "object" else []
+
     def read(self, export: Opened) -> Iterator[Found]:
         return verdicts.settled(_found(export))
 
@@ -39,10 +42,9 @@ def _found(export: Opened) -> Iterator[Found | ByPerson]:
         scores = sample.get("scores") or {}
         if not scores:
             yield Dropped("failed" if sample.get("error") else "without a score")
+        vote = Vote(Judged(sample["id"], evaluated), "", "", item=sample)
         for scorer, score in scores.items():
-            yield from _votes(
-                Vote(Judged(sample["id"], evaluated), "", "", item=sample), scorer, score
-            )
+            yield from _votes(vote, scorer, score)
 
 
 def _opened(export: Opened) -> tuple[str, Iterator[Mapping[str, Any]]]:

@@ -23,9 +23,8 @@ Part = Mapping[str, Any]
 
 class Promptfoo(Reader):
     """A task is a test, called by its variables, so that repeats are of one task. What a model
-    grades is a question of its own, called by its
-    metric, and the worker is the model; any other assertion is a worker, called by its metric or
-    type. A person's rating is a known answer."""
+    grades is a question, called by its metric, and the worker is the model; any other assertion is
+    a worker, called by its metric or type. A person's rating is a known answer."""
 
     name = "promptfoo"
     title = "promptfoo"
@@ -101,7 +100,7 @@ def _type(part: Part) -> str:
 
 
 def _verdict(part: Part, vote: Vote, grader: Any, number: int) -> Found | ByPerson:
-    """The verdict of an assertion, the so manieth of its type that judges the test."""
+    """The verdict of an assertion; `number` counts those of its type that judge the test."""
     if verdicts.fields(part.get("metadata")).get("graderError"):
         return Dropped("without a verdict")
     if str(part.get("reason")).startswith(CRASHES):
