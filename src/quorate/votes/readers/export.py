@@ -121,7 +121,7 @@ class _Rows:
     """Rows of a table, in columns."""
 
     def __init__(self, names: Sequence[str], like: _Rows | None = None) -> None:
-        shared: Mapping[str, _Column] = {} if like is None else like.columns
+        shared = {} if like is None else like.columns
         self.columns: dict[str, _Column] = {name: _Column(shared.get(name)) for name in names}
 
     def add(self, *row: Any) -> None:
