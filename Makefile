@@ -46,6 +46,7 @@ bench: $(VENV)/.installed-peers
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/race.py
 	$(BIN)/python benchmarks/methods.py
+	$(BIN)/python benchmarks/switch.py
 
 # What the default method is worth, on public and simulated crowds, and with known answers.
 field: $(VENV)/.installed-dev
