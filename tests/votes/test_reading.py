@@ -376,7 +376,9 @@ def test_values_that_no_table_can_hold(value: Any) -> None:
 
 
 def test_an_unknown_format() -> None:
-    with pytest.raises(UsageError, match=r"^format is one of csv, tsv, jsonl, parquet, .*, not 'xls'"):
+    with pytest.raises(
+        UsageError, match=r"^format is one of csv, tsv, jsonl, parquet, .*, not 'xls'"
+    ):
         read_votes("v.xls", format="xls")
 
 

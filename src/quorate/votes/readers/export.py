@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,19 +15,22 @@ import polars as pl
 from quorate.arguments import nearest
 from quorate.errors import DataError
 from quorate.votes.faults import shown
+from quorate.votes.naming import retyped
 from quorate.votes.readers.opening import Opened
 from quorate.votes.readers.reader import Dropped, Found, Known, Reader, Vote
 
 # What a reader may stumble over in a record that is not as its tool writes it.
 STUMBLES = (KeyError, TypeError, AttributeError, ValueError, IndexError)
-VOTE, KNOWN = ("task", "worker", "label", "seconds", "time"), ("task", "label")
+DETAILS = ("seconds", "time")
+VOTE, KNOWN = ("task", "worker", "label", *DETAILS), ("task", "label")
+AT_A_TIME = 1 << 16  # values that are Python objects before they are part of a column
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
     """Answers to one question: votes in rows of task, worker, label, seconds and time (null where
     the export has none), known answers in rows of task and label, and whether some votes name
-    several labels or none."""
+    several labels. Only then a vote may name none, in a row without a label."""
 
     votes: pl.DataFrame
     known: pl.DataFrame
@@ -68,10 +71,13 @@ class Export:
 def read_export(reader: Reader, files: Sequence[Opened], keep: Sequence[str] = ()) -> Export:
     """Read the files of an export, of which only votes and the fields to `keep` stay in memory."""
     origin = files[0].origin if len(files) == 1 else f"{files[0].origin} and {len(files) - 1} more"
-    found = _Collection(tuple(keep))
+    text = all(file.look().is_text for file in files)
+    found = _Collection(tuple(keep), text)
     for file in files:
-        for one in _guarded(reader, file):
-            found.add(one)
+        in_archive = not reader.takes_archives and file.look().shape == "zip"
+        for part in file.members() if in_archive else [file]:
+            for one in _guarded(reader, part):
+                found.add(one)
     questions = found.questions()
     if not questions:
         dropped = ", ".join(f"{n:,} {why}" for why, n in found.dropped.items())
@@ -88,6 +94,8 @@ def _guarded(reader: Reader, file: Opened) -> Iterator[Found]:
     try:
         for n, found in enumerate(reader.read(file), start=1):  # noqa: B007
             yield found
+    except DataError:
+        raise
     except STUMBLES as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         where = f", after {n:,} answers," if n else ""
@@ -108,24 +116,48 @@ class _Column:
         key = value if isinstance(value, str) else (type(value), value)
         self.codes.append(self.place.setdefault(key, len(self.place)))
 
-    def series(self, name: str) -> pl.Series:
+    def series(self, name: str, text: bool) -> pl.Series:
         values = [key if isinstance(key, str) else key[1] for key in self.place]
         codes = pl.Series(self.codes, dtype=pl.UInt32)
-        return _of_one_type(name, values).gather(codes)
+        column = _of_one_type(name, values)
+        return (retyped(column) if text and column.dtype == pl.String else column).gather(codes)
+
+
+class _Parts:
+    """Values most of which differ, so that none is looked for among the others."""
+
+    def __init__(self) -> None:
+        self.last: list[Any] = []
+        self.parts: list[pl.Series] = []
+
+    def add(self, value: Any) -> None:
+        self.last.append(value)
+        if len(self.last) == AT_A_TIME:
+            self.parts.append(_of_one_type("", self.last))
+            self.last = []
+
+    def series(self, name: str, text: bool) -> pl.Series:
+        parts = [*self.parts, _of_one_type("", self.last)]
+        types = {part.dtype for part in parts} - {pl.Null}
+        if pl.String in types and len(types) > 1:
+            parts = [part.cast(pl.String) for part in parts]
+        return pl.concat([part.to_frame() for part in parts], how="vertical_relaxed")[""].alias(
+            name
+        )
 
 
 class _Rows:
     """Rows of a table, in columns."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.columns = {name: _Column() for name in names}
+        self.columns = {name: _Parts() if name in DETAILS else _Column() for name in names}
 
     def add(self, *row: Any) -> None:
         for column, value in zip(self.columns.values(), row, strict=True):
             column.add(value)
 
-    def frame(self) -> pl.DataFrame:
-        return pl.DataFrame([column.series(name) for name, column in self.columns.items()])
+    def frame(self, text: bool) -> pl.DataFrame:
+        return pl.DataFrame([column.series(name, text) for name, column in self.columns.items()])
 
 
 class _Answers:
@@ -137,11 +169,11 @@ class _Answers:
 
 
 class _Collection:
-    """What has been found in an export so far."""
+    """What has been found in an export so far; of tables of mere `text` numbers are numbers."""
 
-    def __init__(self, keep: tuple[str, ...]) -> None:
-        self.keep = keep
-        self.answers: dict[str, _Answers] = {}
+    def __init__(self, keep: tuple[str, ...], text: bool) -> None:
+        self.keep, self.text = keep, text
+        self.answers: defaultdict[str, _Answers] = defaultdict(_Answers)
         self.dropped: Counter[str] = Counter()
         self.items: dict[Any, tuple[Any, ...]] = {}
 
@@ -150,30 +182,39 @@ class _Collection:
         if isinstance(found, Dropped):
             self.dropped[found.reason] += 1
             return
-        lost = _lost(found)
-        if lost:
-            self.dropped[f"without a {lost}"] += 1
-            return
-        answers = self.answers.setdefault(found.question, _Answers())
+        task = _cell(found.task)
         labels = found.label if isinstance(found.label, list) else [found.label]
-        if isinstance(found, Known):
-            for label in labels:
-                answers.known.add(_cell(found.task), _cell(label))
-            return
-        answers.several |= len(labels) != 1
-        row = (_cell(found.task), _cell(found.worker))
-        when = (None if found.seconds is None else float(found.seconds), _cell(found.time))
-        for label in labels or [None]:  # none of several is an answer too
-            answers.votes.add(*row, _cell(label), *when)
-        if self.keep and row[0] not in self.items:
-            self.items[row[0]] = tuple(_cell(found.item.get(name)) for name in self.keep)
+        cells = [_cell(label) for label in labels]
+        worker = _cell(found.worker) if isinstance(found, Vote) else ""
+        lost = [r for r, v in (("task", task), ("worker", worker)) if v is None]
+        if lost or None in cells:
+            self.dropped[f"without a {(*lost, 'label')[0]}"] += 1
+        elif isinstance(found, Known):
+            for cell in cells:
+                self.answers[found.question].known.add(task, cell)
+        else:
+            self._add_vote(found, task, worker, cells)
+
+    def _add_vote(self, vote: Vote, task: Any, worker: Any, labels: list[Any]) -> None:
+        answers = self.answers[vote.question]
+        answers.several |= len(labels) > 1
+        seconds, time = _seconds(vote.seconds), _cell(vote.time)
+        for label in labels or [None]:  # none of several may be an answer too
+            answers.votes.add(task, worker, label, seconds, time)
+        if self.keep and task not in self.items:
+            self.items[task] = tuple(_cell(vote.item.get(name)) for name in self.keep)
 
     def questions(self) -> dict[str, Question]:
-        """Answers by question, that with most votes first."""
-        found = {
-            name: Question(answers.votes.frame(), answers.known.frame(), answers.several)
-            for name, answers in self.answers.items()
-        }
+        """Answers by question, that with most votes first. A vote for none of several options is
+        one only where somebody chose several; else the question was not answered."""
+        found = {}
+        for name, answers in self.answers.items():
+            votes = answers.votes.frame(self.text)
+            given = votes if answers.several else votes.drop_nulls("label")
+            if len(given) < len(votes):
+                self.dropped["without a label"] += len(votes) - len(given)
+            known = answers.known.frame(self.text)
+            found[name] = Question(given, known, answers.several)
         with_votes = [(name, answers) for name, answers in found.items() if len(answers.votes)]
         return dict(sorted(with_votes, key=lambda item: -len(item[1].votes)))
 
@@ -186,11 +227,11 @@ class _Collection:
         return pl.DataFrame([_of_one_type("task", list(self.items)), *fields])
 
 
-def _lost(found: Vote | Known) -> str | None:
-    """The field without which this is no vote and no known answer."""
-    roles = ("task", "worker", "label") if isinstance(found, Vote) else ("task", "label")
-    cells = ((role, getattr(found, role)) for role in roles)
-    return next((role for role, value in cells if value != [] and _cell(value) is None), None)
+def _seconds(given: Any) -> float | None:
+    try:
+        return None if given is None else float(given)
+    except ValueError:
+        return None
 
 
 def _cell(value: Any) -> Any:

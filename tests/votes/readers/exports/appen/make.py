@@ -1,6 +1,6 @@
 """Write full reports as Appen (before, CrowdFlower and Figure Eight) gives them.
 
-    python -m tests.votes.readers.exports.appen.make
+python -m tests.votes.readers.exports.appen.make
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Write records with the classes of Argilla's SDK, in each form in which it exports them.
 
-    python -m tests.votes.readers.exports.argilla.make
+python -m tests.votes.readers.exports.argilla.make
 """
 
 from __future__ import annotations

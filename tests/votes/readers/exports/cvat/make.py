@@ -1,6 +1,6 @@
 """Write tags of images as CVAT's XML, with datumaro, one file for everybody's job.
 
-    python -m tests.votes.readers.exports.cvat.make
+python -m tests.votes.readers.exports.cvat.make
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Enter categories into doccano by its models, and export them by its own export task.
 
-    python -m tests.votes.readers.exports.doccano.make
+python -m tests.votes.readers.exports.doccano.make
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -115,6 +116,38 @@ def votes(
     return entered(given, dropped={"unlabelled": without} if without else {})
 
 
+def by_hand() -> dict[str, Any]:
+    """Files as older versions wrote them: a user in each line, or all annotations of a text."""
+    lines = [
+        {"doc_id": 1 + i, "text": text, "labels": [SENTIMENT[who][i]], "username": who}
+        for who in PEOPLE
+        for i, text in enumerate(TEXTS)
+    ]
+    (HERE / "old.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    texts = [
+        {
+            "id": 1 + i,
+            "text": text,
+            "annotations": [
+                {"label": 1 + TOPICS.index(topic), "user": 1 + PEOPLE.index(who), "manual": True}
+                for who in PEOPLE
+                for topic in ABOUT[who][i]
+            ],
+            "meta": {},
+        }
+        for i, text in enumerate(TEXTS)
+    ]
+    (HERE / "users.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in texts))
+    named = [vote("", line["doc_id"], line["username"], line["labels"][0]) for line in lines]
+    numbered = [
+        vote("", 1 + i, 1 + PEOPLE.index(who), [1 + TOPICS.index(topic) for topic in about])
+        for who in PEOPLE
+        for i, about in enumerate(ABOUT[who])
+        if about
+    ]
+    return {"old.jsonl": entered(named), "users.jsonl": entered(numbered)}
+
+
 def main() -> None:
     """Make the projects, label, export, and write down what was entered."""
     one = {
@@ -125,9 +158,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         start(place)
         users = people()
-        single = project(
-            users, "DocumentClassification", OPTIONS, single_class_classification=True
-        )
+        single = project(users, "DocumentClassification", OPTIONS, single_class_classification=True)
         numbers = label(single, users, one)
         for kind, file in (("JSONL", "jsonl.zip"), ("JSON", "json.zip"), ("CSV", "csv.zip")):
             export(single, kind, file)
@@ -138,12 +169,10 @@ def main() -> None:
         numbers = label(images, users, ABOUT)
         export(images, "JSONL", "images.zip")
         files["images.zip"] = votes(numbers, ABOUT, len(TEXTS), single=False)
-        together = project(
-            users, "DocumentClassification", TOPICS, collaborative_annotation=True
-        )
+        together = project(users, "DocumentClassification", TOPICS, collaborative_annotation=True)
         label(together, users, {"ann": ABOUT["ann"], "bob": [()] * 8, "cyd": [()] * 8})
         export(together, "JSONL", "together.zip")
-    write_entered(HERE, files)
+    write_entered(HERE, files | by_hand())
 
 
 if __name__ == "__main__":

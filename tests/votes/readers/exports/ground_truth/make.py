@@ -1,6 +1,6 @@
 """Write what SageMaker Ground Truth leaves in its bucket, after AWS's documentation.
 
-    python -m tests.votes.readers.exports.ground_truth.make
+python -m tests.votes.readers.exports.ground_truth.make
 """
 
 from __future__ import annotations

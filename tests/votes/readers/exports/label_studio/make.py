@@ -1,6 +1,6 @@
 """Enter votes into a Label Studio server by its API, and export them in its formats.
 
-    python -m tests.votes.readers.exports.label_studio.make path/to/bin/label-studio
+python -m tests.votes.readers.exports.label_studio.make path/to/bin/label-studio
 """
 
 from __future__ import annotations

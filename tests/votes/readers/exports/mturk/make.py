@@ -1,6 +1,6 @@
 """Write batches as MTurk's requester site gives them, after its documentation.
 
-    python -m tests.votes.readers.exports.mturk.make
+python -m tests.votes.readers.exports.mturk.make
 """
 
 from __future__ import annotations
@@ -26,13 +26,35 @@ from tests.votes.readers.exports.crowd import (
 HERE = Path(__file__).parent
 WORKERS = {"ann": "A1EXAMPLEANN", "bob": "A2EXAMPLEBOB", "cyd": "A3EXAMPLECYD"}
 REJECTED = ("cyd", 5)
-BEFORE = (
-    "HITId,HITTypeId,Title,Description,Keywords,Reward,CreationTime,MaxAssignments,"
-    "RequesterAnnotation,AssignmentDurationInSeconds,AutoApprovalDelayInSeconds,Expiration,"
-    "NumberOfSimilarHITs,LifetimeInSeconds,AssignmentId,WorkerId,AssignmentStatus,AcceptTime,"
-    "SubmitTime,AutoApprovalTime,ApprovalTime,RejectionTime,RequesterFeedback,WorkTimeInSeconds,"
-    "LifetimeApprovalRate,Last30DaysApprovalRate,Last7DaysApprovalRate"
-).split(",")
+BEFORE = [
+    "HITId",
+    "HITTypeId",
+    "Title",
+    "Description",
+    "Keywords",
+    "Reward",
+    "CreationTime",
+    "MaxAssignments",
+    "RequesterAnnotation",
+    "AssignmentDurationInSeconds",
+    "AutoApprovalDelayInSeconds",
+    "Expiration",
+    "NumberOfSimilarHITs",
+    "LifetimeInSeconds",
+    "AssignmentId",
+    "WorkerId",
+    "AssignmentStatus",
+    "AcceptTime",
+    "SubmitTime",
+    "AutoApprovalTime",
+    "ApprovalTime",
+    "RejectionTime",
+    "RequesterFeedback",
+    "WorkTimeInSeconds",
+    "LifetimeApprovalRate",
+    "Last30DaysApprovalRate",
+    "Last7DaysApprovalRate",
+]
 TIME = "Wed Nov 17 10:{:02}:00 PST 2021"
 
 

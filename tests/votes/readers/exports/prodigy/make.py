@@ -1,6 +1,6 @@
 """Write what Prodigy's `db-out` writes, after its documentation.
 
-    python -m tests.votes.readers.exports.prodigy.make
+python -m tests.votes.readers.exports.prodigy.make
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def binary(name: str, place: int) -> dict[str, Any]:
     """A line of a view that asks whether a label fits."""
     answer = "accept" if SENTIMENT[name][place] == "Positive" else "reject"
     answer = "ignore" if (name, place) == IGNORED else answer
-    return answered(name, place, {"label": "POSITIVE", "_view_id": "classification"} | {"answer": answer})
+    return answered(
+        name, place, {"label": "POSITIVE", "_view_id": "classification"} | {"answer": answer}
+    )
 
 
 def write(file: str, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -71,9 +73,7 @@ def main() -> None:
     write("several.jsonl", (choice(n, p, TOPICS, ABOUT[n][p]) for n, p in both))
     write("binary.jsonl", (binary(n, p) for n, p in both))
     one = [vote("", task(TEXTS[p]), who[n], SENTIMENT[n][p].upper()) for n, p in kept]
-    several = [
-        vote("", task(TEXTS[p]), who[n], [s.upper() for s in ABOUT[n][p]]) for n, p in kept
-    ]
+    several = [vote("", task(TEXTS[p]), who[n], [s.upper() for s in ABOUT[n][p]]) for n, p in kept]
     fits = [
         vote("POSITIVE", task(TEXTS[p]), who[n], binary(n, p)["answer"])
         for n, p in both

@@ -1,6 +1,6 @@
 """Write assignments as Toloka's pools gave them, after its documentation.
 
-    python -m tests.votes.readers.exports.toloka.make
+python -m tests.votes.readers.exports.toloka.make
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from tests.votes.readers.exports.crowd import (
 )
 
 HERE = Path(__file__).parent
-STATUS = {("ann", 6): "SUBMITTED", ("bob", 2): "REJECTED", ("cyd", 5): "SKIPPED", ("cyd", 7): "EXPIRED"}
+STATUS = {
+    ("ann", 6): "SUBMITTED",
+    ("bob", 2): "REJECTED",
+    ("cyd", 5): "SKIPPED",
+    ("cyd", 7): "EXPIRED",
+}
 GOLDEN = (0, 3)  # places of the control tasks
 TIME = "2021-05-01T10:{:02}:00.123"
 SUITE = 4  # tasks on a page
