@@ -162,7 +162,8 @@ def aggregate(
         if features is not None:
             read = with_features(read, read_features(features, reading))
         if several:
-            sets = None if gold is None else read_answer_sets(gold, reading, separator)
+            found = read.known.rows if read.known is not None else None
+            sets = found if gold is None else read_answer_sets(gold, reading, separator)
             return _each_option(read, sets, plan, separator)
         known = read.known if gold is None else gold_for(votes, gold, reading)
         return _with_order_noted(fitted(read, known, plan), plan)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quorate.errors import DataError, UsageError, require_choice
+from quorate.errors import DataError, QuorateError, UsageError, require_choice
 from quorate.labels import Codebook, Labels
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
 from quorate.votes.factorise import BLOCK, codes_of
@@ -79,6 +79,11 @@ class KnownAnswers:
     tasks: pl.Series
     labels: pl.Series
     missing: int
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """The answers as a table of task and label."""
+        return pl.DataFrame({"task": self.tasks, "label": self.labels})
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,9 +198,9 @@ def read_votes(
         return _from_matrix(plain, reading)
     try:
         return _read(source, separator, unlabelled, classes, reading)
-    except DataError as error:
+    except QuorateError as error:
         hints = filter(None, (nearly(file.look()) for file in opened_files(source)))
-        raise DataError(" ".join([str(error), *islice(hints, 1)])) from None
+        raise type(error)(" ".join([str(error), *islice(hints, 1)])) from None
 
 
 def _export_of(source: Any, reading: Reading) -> Export | None:
@@ -234,7 +239,7 @@ def _from_export(
     read = _read(rows, None, several, classes, {"repeats": reading.get("repeats", "count")})
     votes = {name: len(answers.votes) for name, answers in export.questions.items()}
     report = replace(read.report, format=export.title, dropped=export.dropped, questions=votes)
-    known, notes = _known_of(question)
+    known, notes = _known_sets(question) if several else _known_of(question)
     return replace(
         read,
         report=report,
@@ -244,9 +249,18 @@ def _from_export(
     )
 
 
+def _known_sets(question: Question) -> tuple[KnownAnswers | None, list[str]]:
+    """The known answers of an export where several may be right, a row for each of them."""
+    answers = question.known.unique(maintain_order=True)
+    if not len(answers):
+        return None, []
+    note = f"Known answers of the export to {answers['task'].n_unique():,} tasks are taken as gold."
+    return KnownAnswers(answers["task"], answers["label"], 0), [note]
+
+
 def _known_of(question: Question) -> tuple[KnownAnswers | None, list[str]]:
     """The known answers of an export, but for tasks with several different ones."""
-    answers = question.known.unique(maintain_order=True)
+    answers = question.known.drop_nulls().unique(maintain_order=True)
     one = answers.filter(~pl.col("task").is_duplicated())
     several = answers["task"].n_unique() - len(one)
     notes = []

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from quorate.arguments import nearest
 from quorate.errors import DataError
 from quorate.votes.faults import shown
 from quorate.votes.naming import retyped
-from quorate.votes.readers.opening import Opened
+from quorate.votes.readers.opening import Opened, faults
 from quorate.votes.readers.reader import Dropped, Found, Known, Reader, Vote
 
 # What a reader may stumble over in a record that is not as its tool writes it.
@@ -76,8 +76,7 @@ def read_export(reader: Reader, files: Sequence[Opened], keep: Sequence[str] = (
     for file in files:
         in_archive = not reader.takes_archives and file.look().shape == "zip"
         for part in file.members() if in_archive else [file]:
-            for one in _guarded(reader, part):
-                found.add(one)
+            _read_into(found, reader, part)
     questions = found.questions()
     if not questions:
         dropped = ", ".join(f"{n:,} {why}" for why, n in found.dropped.items())
@@ -88,15 +87,15 @@ def read_export(reader: Reader, files: Sequence[Opened], keep: Sequence[str] = (
     return Export(origin, reader.title, questions, dict(found.dropped), found.kept())
 
 
-def _guarded(reader: Reader, file: Opened) -> Iterator[Found]:
-    """What the reader finds; a record that is not as its tool writes it is one sentence."""
+def _read_into(found: _Collection, reader: Reader, file: Opened) -> None:
+    """Add what the reader finds; a record that is not as its tool writes it is one sentence."""
     n = 0
     try:
-        for n, found in enumerate(reader.read(file), start=1):  # noqa: B007
-            yield found
+        for n, one in enumerate(reader.read(file), start=1):  # noqa: B007
+            found.add(one)
     except DataError:
         raise
-    except STUMBLES as error:
+    except (*STUMBLES, *faults()) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         where = f", after {n:,} answers," if n else ""
         raise DataError(
@@ -190,7 +189,7 @@ class _Collection:
         if lost or None in cells:
             self.dropped[f"without a {(*lost, 'label')[0]}"] += 1
         elif isinstance(found, Known):
-            for cell in cells:
+            for cell in cells or [None]:
                 self.answers[found.question].known.add(task, cell)
         else:
             self._add_vote(found, task, worker, cells)
@@ -230,7 +229,7 @@ class _Collection:
 def _seconds(given: Any) -> float | None:
     try:
         return None if given is None else float(given)
-    except ValueError:
+    except (ValueError, TypeError):
         return None
 
 

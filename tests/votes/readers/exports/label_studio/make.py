@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from integrations.label_studio.server import Person, server
 from tests.votes.readers.exports.crowd import (
     ABOUT,
     OPTIONS,
@@ -24,6 +23,8 @@ from tests.votes.readers.exports.crowd import (
     vote,
     write_entered,
 )
+
+from integrations.label_studio.server import Person, server
 
 HERE = Path(__file__).parent
 CONFIG = f"""<View>
