@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests start hundreds of processes: each would compile all modules anew where this is set.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick label-studio lock clean
 

@@ -54,7 +54,7 @@ def actor(seed: int, place: Path) -> Outcomes:
 def _run(seed: int, place: Path) -> tuple[Run, tuple[bytes | None, bytes | None]]:
     votes = place / "votes.csv"
     write_votes(votes, seed, n_tasks=20_000, n_workers=50)
-    run = Run(place, votes, "-m", "dawid-skene", "--tol", 0, "--max-iter", 40)
+    run = Run(place, votes, "-m", "dawid-skene", "--tol", 0, "--max-iter", 150)
     return run, run.expected()
 
 

@@ -76,7 +76,7 @@ def make_script(seed: int, length: int = 60, removing: bool = True) -> Script:
     if chance.random() < 0.3:
         settings["classes"] = ["a", "b", "c"]
     if settings["method"] == "auto":
-        length //= 3  # a settling is several fits, and is done again whenever it is opened
+        length //= 3  # a settling is several fits
     crowd = _Crowd(chance)
     steps: list[Step] = []
     if chance.random() < 0.2:

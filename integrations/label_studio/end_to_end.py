@@ -48,8 +48,7 @@ def result(label: str) -> list[dict[str, Any]]:
 def annotated_project(people: dict[str, Person]) -> tuple[int, list[int]]:
     """Numbers of a project and of its tasks, which everybody has annotated."""
     owner = people[PEOPLE[0]]
-    body = {"title": "Messages", "label_config": CONFIG}
-    project = int(owner.post("/api/projects/", body)["id"])
+    project = int(owner.post("/api/projects/", {"title": "Messages", "label_config": CONFIG})["id"])
     texts = [{"text": f"Message {place}"} for place in range(len(TRUTH))]
     path = f"/api/projects/{project}/import?return_task_ids=true"
     tasks: list[int] = owner.post(path, texts)["task_ids"]

@@ -30,7 +30,8 @@ def digamma(x: float) -> float:
 
 
 def geometric_means(counts: list[float]) -> list[float]:
-    return [math.exp(digamma(n) - digamma(sum(counts))) for n in counts]
+    total = digamma(sum(counts))
+    return [math.exp(digamma(n) - total) for n in counts]
 
 
 def divergence(counts: list[float], prior: list[float]) -> float:

@@ -664,6 +664,30 @@ def test_tasks_of_any_kind_come_back_one_by_one_and_together(
         assert tasks == names and set(map(type, tasks)) == {type(names[0])}
 
 
+def test_names_of_any_text_come_back(tmp_path: Path) -> None:
+    names = [
+        'a"b',
+        "\\",
+        "\\u0041",
+        "\n",
+        "\x01",
+        "a\x00b",
+        "é",
+        "\U0001f600",
+        "[1,2]",
+        "null",
+        "1",
+        " ",
+    ]
+    with Online.open(tmp_path, "one-coin") as online:
+        for name in names:
+            online.add((name, name, name))
+        known = state_of(online)
+    with Online.open(tmp_path) as online:
+        assert online.ledger.names["task"].names == names and not online.notes
+        assert state_of(online) == known
+
+
 def test_what_is_kept_and_cannot_be_counted_does_not_keep_it_from_opening(tmp_path: Path) -> None:
     with Online.open(tmp_path, classes=["a", "b"]) as online:
         online.add(("t1", "w", "a"))

@@ -128,6 +128,23 @@ def test_objects_of_a_store(store: Any) -> None:
         read_votes("s3://votes/other.csv")
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("key", ["one.csv", "parts/0.parquet"])
+def test_an_object_that_has_changed_is_noticed_by_the_store_of_its_votes(
+    store: Any, key: str, tmp_path: Path
+) -> None:
+    """Though it is as long as it was."""
+    kept, address = tmp_path / "kept", f"s3://votes/{key}"
+    put(store, key, VOTES)
+    first = quorate.aggregate(address, "majority", store=kept).labels.collect()
+    put(store, key, VOTES)
+    again = quorate.aggregate(address, "majority", store=kept).labels.collect()
+    assert again.equals(first)
+    put(store, key, VOTES.with_columns(task=pl.col("task").reverse()))
+    with pytest.raises(UsageError, match="or these as they were"):
+        quorate.aggregate(address, "majority", store=kept)
+
+
 class Ranges(BaseHTTPRequestHandler):
     """Serves one file, in parts if it is asked so, as web servers do."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,9 @@ from quorate.kernels import Codes
 from quorate.online import takeover
 from quorate.online.checkpoints import next_due
 from quorate.online.database import NAME, NOTHING, Content, Database, Event, Seen
-from quorate.online.ledger import ROLES, SETTLING, Checkpoint, Known, Ledger
+from quorate.online.ledger import ROLES, SETTLING, Checkpoint, KeptFit, Known, Ledger, Settled
 from quorate.online.names import Names
+from quorate.online.settling import kept_fit
 from quorate.result import load
 
 if TYPE_CHECKING:
@@ -201,6 +202,8 @@ class Keeper:
         """Count what is kept and not counted yet; what cannot be counted is left out, and said."""
         while not self._caught_up(online):
             online.begin_again()
+        if self._settled and not self.database.read_only:
+            self.checkpoint_if_due(online)
 
     def _caught_up(self, online: Online) -> bool:
         """Whether everything was counted, or left out, and the ledger is whole."""
@@ -227,12 +230,16 @@ class Keeper:
         return self._count(online, content, events, done)
 
     def _restore(self, online: Online, content: Content, events: Sequence[Known]) -> int:
-        """The state of the latest checkpoint; how many steps that is."""
-        steps = content.steps
-        found = self._checkpoint(content, steps)
-        if found is None:
-            return 0
-        ledger, checkpoint = online.ledger, found
+        """The state of the latest checkpoint that can be taken; how many steps that is."""
+        for checkpoint in self._checkpoints(content.steps, events):
+            if self._take(checkpoint, online, content, events):
+                return checkpoint.steps
+        return 0
+
+    def _take(
+        self, checkpoint: Checkpoint, online: Online, content: Content, events: Sequence[Known]
+    ) -> bool:
+        ledger, steps = online.ledger, content.steps
         votes, sizes = content.votes[: checkpoint.votes], steps[: checkpoint.steps]
         n_events = int(np.count_nonzero(sizes == 0))
         names, codes = {}, []
@@ -244,23 +251,30 @@ class Keeper:
             names[role], code = _in_order(ledger.names[role], ids)
             codes.append(np.concatenate([columns[i], code[places]]))
         if tuple(map(len, names.values())) != tuple(checkpoint.names):
-            return 0
+            return False
         restored = ledger.restored(names, codes, checkpoint)
         restored.ids.extend(votes[:, 0])
         restored.take_steps(sizes, events[:n_events])
         online.ledger = restored
-        self._due = next_due(checkpoint.votes)
-        return checkpoint.steps
+        fit = checkpoint.fit if checkpoint.steps == len(steps) else None
+        if fit is not None and not online.take_kept_fit(fit):
+            online.ledger = ledger
+            return False
+        self._due = _due_after(restored)
+        return True
 
-    def _checkpoint(self, content: Content, steps: NDArray[np.int64]) -> Checkpoint | None:
-        """The latest that fits; the last step is counted in any case, if it is a settling: what it
-        found is more than the state."""
-        settled_last = not steps[-1] and not content.events[-1].gold
-        settlings = content.n_settlings - settled_last
-        found = self.database.checkpoint(self.last_vote, settlings)
-        if found is None or int(steps[: found.steps].sum()) != found.votes:
-            return None
-        return found
+    def _checkpoints(
+        self, sizes: NDArray[np.int64], events: Sequence[Known]
+    ) -> Iterator[Checkpoint]:
+        """Those that some steps can go on from, the latest first. What a settling has found is more
+        than the state: if it was not kept, and is the last step, the settling has to be counted."""
+        settlings = 2**62
+        while (found := self.database.checkpoint(self.last_vote, settlings)) is not None:
+            n_settlings, settled_last = _settlings_in(sizes[: found.steps], events)
+            lacks_fit = settled_last and found.fit is None and found.steps == len(sizes)
+            if not lacks_fit and int(sizes[: found.steps].sum()) == found.votes:
+                yield found
+            settlings = n_settlings - 1
 
     def _count(self, online: Online, content: Content, events: Sequence[Known], done: int) -> bool:
         steps = content.steps
@@ -274,6 +288,7 @@ class Keeper:
             event: Known = SETTLING if size else next(ahead)
             try:
                 online.count_again(rows[:, 0].tolist(), columns, event)
+                self._settled = self._settled or not (size or event)
             except MemoryError:
                 raise
             except Exception as error:
@@ -295,8 +310,18 @@ class Keeper:
     def _put_checkpoint(self, ledger: Ledger) -> None:
         if self._uncountable:
             return  # who opens it does not know of them yet, and would take others for them
-        self._due, self._settled = next_due(ledger.ids.height), False
-        self.database.put_checkpoint(ledger.last_id, ledger.n_settlings, ledger.checkpoint())
+        self._due, self._settled = _due_after(ledger), False
+        checkpoint = ledger.checkpoint()
+        if ledger.settled is not None:
+            checkpoint = checkpoint._replace(fit=self._fit_to_keep(ledger.settled))
+        self.database.put_checkpoint(ledger.last_id, ledger.n_settlings, checkpoint)
+
+    def _fit_to_keep(self, settled: Settled) -> KeptFit | None:
+        try:
+            return kept_fit(settled.result)
+        except (OSError, pl.exceptions.PolarsError) as error:  # no room for temporary files, say
+            self.notes.append(f"What was settled is fitted again when it is next opened: {error}.")
+            return None
 
     def forget_all(self) -> None:
         """Before everything that is kept is read again."""
@@ -307,8 +332,13 @@ class Keeper:
         """After so many votes others will be counted."""
         self._due = min(self._due, next_due(votes))
 
-    def latest_checkpoint(self) -> Checkpoint | None:
-        return self.database.checkpoint(self.last_vote, 2**62)
+    def checkpoint_to_go_back_to(self, ledger: Ledger) -> Checkpoint | None:
+        """The latest that is not of a settling, of which it has the state only."""
+        sizes, events = ledger.sizes.values, ledger.events
+        for found in self._checkpoints(sizes, events):
+            if not _settlings_in(sizes[: found.steps], events)[1]:
+                return found
+        return None
 
     def put_answers(self, online: Online) -> None:
         """The answers of all tasks and a checkpoint to go on from, unless they are there."""
@@ -338,6 +368,19 @@ class Keeper:
             self.notes.append(str(error))
         finally:
             self.database.close()
+
+
+def _due_after(ledger: Ledger) -> int:
+    """How many votes there are when the next checkpoint is due: after a settling at once, since a
+    checkpoint of that itself is none to go back to."""
+    votes = ledger.ids.height
+    return votes + 1 if ledger.settled is not None else next_due(votes)
+
+
+def _settlings_in(sizes: NDArray[np.int64], events: Sequence[Known]) -> tuple[int, bool]:
+    """How many of some steps are settlings, and whether the last one is."""
+    those = events[: int(np.count_nonzero(sizes == 0))]
+    return sum(not event for event in those), len(sizes) > 0 and not sizes[-1] and not those[-1]
 
 
 def _in_order(known: Names, ids: NDArray[np.int64]) -> tuple[Names, Codes]:

@@ -47,13 +47,22 @@ SETTLING: Known = ()
 Done = tuple[Undo, tuple[int, ...], int, Settled | None, Known]
 
 
+class KeptFit(NamedTuple):
+    """A settled result as it is saved, and the weights of its votes where some are discounted."""
+
+    result: bytes
+    weight: Floats | None
+
+
 class Checkpoint(NamedTuple):
-    """The state after so many steps: with the votes that came until then it is everything."""
+    """The state after so many steps: with the votes that came until then it is everything. If the
+    last step is a settling, there has to be what that found too (`fit`), or it is fitted again."""
 
     steps: int
     votes: int
     names: tuple[int, ...]
     arrays: Mapping[str, NDArray[Any]]
+    fit: KeptFit | None = None
 
 
 class Ledger:

@@ -24,10 +24,16 @@ from quorate.model import AnyModel, dense
 from quorate.models import METHODS, Auto, DawidSkene, OneCoin, Taught, make, method_name, named
 from quorate.online.checkpoints import next_due, thinned
 from quorate.online.keeping import DEFAULT, Keeper
-from quorate.online.ledger import ROLES, Checkpoint, Known, Ledger, Redo, Settled
+from quorate.online.ledger import ROLES, Checkpoint, KeptFit, Known, Ledger, Redo, Settled
 from quorate.online.names import Names, plain
 from quorate.online.next_tasks import Outlook, most_valuable
-from quorate.online.settling import settled_by_auto
+from quorate.online.settling import (
+    in_codes_of,
+    result_kept,
+    settled_by_auto,
+    settled_by_em,
+    votes_of_auto,
+)
 from quorate.online.state import State
 from quorate.result import Result
 from quorate.trust import ExpectedError
@@ -288,7 +294,7 @@ class Online:
         return step if self.ledger.can_undo(step) else self._checkpoint_before(step).steps
 
     def _checkpoint_before(self, step: int) -> Checkpoint:
-        found = None if self._keeper is None else self._keeper.latest_checkpoint()
+        found = None if self._keeper is None else self._keeper.checkpoint_to_go_back_to(self.ledger)
         if found is not None and found.steps <= step:
             return found
         return [c for c in self._checkpoints if c.steps <= step][-1]
@@ -685,7 +691,19 @@ class Online:
             self._unsure = True
             ledger.settle(settled, None if keeper is None else lambda: keeper.settle(ledger))
             self._unsure = False
+            if keeper is not None:
+                keeper.checkpoint_if_due(self)
             return settled.result
+
+    def take_kept_fit(self, fit: KeptFit) -> bool:
+        """What was kept of the settling that is the last step; False if it cannot be read."""
+        names, gold, auto = self.ledger.names, self.ledger.gold, self._auto is not None
+        votes = votes_of_auto(self._labels(), names, gold) if auto else self._votes()
+        result = result_kept(fit, votes)
+        if result is None:
+            return False
+        self.ledger.settled = in_codes_of(names, result) if auto else settled_by_em(result)
+        return True
 
     def _fitted(self) -> Settled:
         if self._auto is not None:
@@ -696,9 +714,7 @@ class Online:
         found = run(model, votes.blocks, Request(engine))
         engine.close()
         # Where it began is no option of the caller's.
-        result = result_of(replace(found, model=self._model), votes)
-        hard = result.params.state.hard
-        return Settled(result, result.posterior, result.answers, hard)
+        return settled_by_em(result_of(replace(found, model=self._model), votes))
 
     def _votes(self) -> Votes:
         """All votes, by name."""

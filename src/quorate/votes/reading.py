@@ -26,6 +26,7 @@ from quorate.votes.sources import (
     MISSING,
     Kind,
     Table,
+    is_pandas,
     opened_files,
     read_once,
     read_table,
@@ -188,7 +189,8 @@ def read_votes(
     source = read_once(source)
     export = _export_of(source, reading)
     if export is not None:
-        return _from_export(export, unlabelled, classes, reading)
+        read = _from_export(export, unlabelled, classes, reading)
+        return replace(read, kind=Kind("pandas")) if is_pandas(source) else read
     if storage is not None and in_files(source):
         from quorate.votes.store import Source, stored_votes
 

@@ -257,7 +257,7 @@ def open_source(
         return _open_lazy(source.lazy(), "The polars table")
     if isinstance(source, pl.LazyFrame):
         return _open_lazy(source, "The polars query")
-    if type(source).__module__.split(".")[0] == "pandas":
+    if is_pandas(source):
         return _open_pandas(source, roles)
     if hasattr(source, "__arrow_c_stream__"):
         frame = pl.DataFrame(source)
@@ -517,6 +517,8 @@ def opened_files(source: Any) -> list[Opened]:
         return [opened_bytes(source.content, "Standard input")]
     if isinstance(source, pl.DataFrame):
         return [opened_table(source, "The polars table")]
+    if is_pandas(source):
+        return [opened_table(source, "The pandas table")] if source.ndim == 2 else []
     paths = source if isinstance(source, (list, tuple)) else [source]
     if not paths or not all(isinstance(path, (str, Path)) for path in paths):
         return []
@@ -577,6 +579,11 @@ def _open_rows(rows: Iterable[Any], roles: Sequence[str]) -> _Source:
             column.append(value)
     frame = pl.DataFrame([_series(n, v) for n, v in zip(roles, columns, strict=True)])
     return _Source(roles, frame.select, "The list of rows")
+
+
+def is_pandas(source: Any) -> bool:
+    """Whether a source is a table or a column of pandas, which need not be installed."""
+    return type(source).__module__.split(".")[0] == "pandas"
 
 
 def _open_pandas(frame: Any, roles: Sequence[str]) -> _Source:

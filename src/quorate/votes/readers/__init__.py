@@ -24,6 +24,15 @@ MODULES: Mapping[str, str] = {
     "appen": "appen:Appen",
     "ground-truth": "ground_truth:GroundTruth",
     "cvat": "cvat:CVAT",
+    "inspect": "inspect_ai:InspectAI",
+    "promptfoo": "promptfoo:Promptfoo",
+    "deepeval": "deepeval:DeepEval",
+    "lm-eval": "lm_eval:LmEval",
+    "mt-bench": "mt_bench:MTBench",
+    "phoenix": "phoenix:Phoenix",
+    "mlflow": "mlflow:MLflow",
+    "langsmith": "langsmith:LangSmith",
+    "langfuse": "langfuse:Langfuse",
 }
 
 

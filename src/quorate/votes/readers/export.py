@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,19 @@ from quorate.errors import DataError
 from quorate.votes.faults import shown
 from quorate.votes.naming import retyped
 from quorate.votes.readers.opening import Opened, faults
-from quorate.votes.readers.reader import Dropped, Found, Known, Reader, Vote
+from quorate.votes.readers.reader import Dropped, Found, Judged, Known, Reader, Vote
 
 # What a reader may stumble over in a record that is not as its tool writes it.
-STUMBLES = (KeyError, TypeError, AttributeError, ValueError, IndexError)
+STUMBLES: tuple[type[Exception], ...] = (
+    KeyError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    IndexError,
+)
 DETAILS = ("seconds", "time")
 VOTE, KNOWN = ("task", "worker", "label", *DETAILS), ("task", "label")
+Called = Callable[[Any], Any]
 AT_A_TIME = 1 << 16  # values that are Python objects before they are part of a column
 
 
@@ -95,7 +102,7 @@ def _read_into(found: _Collection, reader: Reader, file: Opened) -> None:
             found.add(one)
     except DataError:
         raise
-    except (*STUMBLES, *faults()) as error:
+    except STUMBLES + faults() as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         where = f", after {n:,} answers," if n else ""
         raise DataError(
@@ -105,18 +112,19 @@ def _read_into(found: _Collection, reader: Reader, file: Opened) -> None:
 
 
 class _Column:
-    """Values in codes, so that each is kept once."""
+    """Values in codes, so that each is kept once; columns that share their values are of one
+    type."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: _Column | None = None) -> None:
         self.codes = array("i")
-        self.place: dict[Any, int] = {}
+        self.place: dict[Any, int] = {} if shared is None else shared.place
 
     def add(self, value: Any) -> None:
         key = value if isinstance(value, str) else (type(value), value)
         self.codes.append(self.place.setdefault(key, len(self.place)))
 
-    def series(self, name: str, text: bool) -> pl.Series:
-        values = [key if isinstance(key, str) else key[1] for key in self.place]
+    def series(self, name: str, called: Called, text: bool) -> pl.Series:
+        values = [key if isinstance(key, str) else called(key[1]) for key in self.place]
         codes = pl.Series(self.codes, dtype=pl.UInt32)
         column = _of_one_type(name, values)
         return (retyped(column) if text and column.dtype == pl.String else column).gather(codes)
@@ -135,35 +143,39 @@ class _Parts:
             self.parts.append(_of_one_type("", self.last))
             self.last = []
 
-    def series(self, name: str, text: bool) -> pl.Series:
+    def series(self, name: str, called: Called, text: bool) -> pl.Series:
         parts = [*self.parts, _of_one_type("", self.last)]
         types = {part.dtype for part in parts} - {pl.Null}
         if pl.String in types and len(types) > 1:
             parts = [part.cast(pl.String) for part in parts]
-        return pl.concat([part.to_frame() for part in parts], how="vertical_relaxed")[""].alias(
-            name
-        )
+        whole = pl.concat([part.to_frame() for part in parts], how="vertical_relaxed")
+        return whole[""].alias(name)
 
 
 class _Rows:
     """Rows of a table, in columns."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.columns = {name: _Parts() if name in DETAILS else _Column() for name in names}
+    def __init__(self, names: Sequence[str], like: _Rows | None = None) -> None:
+        shared = {} if like is None else like.columns
+        self.columns: dict[str, Any] = {
+            name: _Parts() if name in DETAILS else _Column(shared.get(name)) for name in names
+        }
 
     def add(self, *row: Any) -> None:
         for column, value in zip(self.columns.values(), row, strict=True):
             column.add(value)
 
-    def frame(self, text: bool) -> pl.DataFrame:
-        return pl.DataFrame([column.series(name, text) for name, column in self.columns.items()])
+    def frame(self, called: Called, text: bool) -> pl.DataFrame:
+        columns = self.columns.items()
+        return pl.DataFrame([column.series(name, called, text) for name, column in columns])
 
 
 class _Answers:
     """Answers to one question, as they are found."""
 
     def __init__(self) -> None:
-        self.votes, self.known = _Rows(VOTE), _Rows(KNOWN)
+        self.votes = _Rows(VOTE)
+        self.known = _Rows(KNOWN, self.votes)
         self.several = False
 
 
@@ -174,6 +186,7 @@ class _Collection:
         self.keep, self.text = keep, text
         self.answers: defaultdict[str, _Answers] = defaultdict(_Answers)
         self.dropped: Counter[str] = Counter()
+        self.models: set[str] = set()
         self.items: dict[Any, tuple[Any, ...]] = {}
 
     def add(self, found: Found) -> None:
@@ -181,7 +194,7 @@ class _Collection:
         if isinstance(found, Dropped):
             self.dropped[found.reason] += 1
             return
-        task = _cell(found.task)
+        task = self._task(found.task)
         labels = found.label if isinstance(found.label, list) else [found.label]
         cells = [_cell(label) for label in labels]
         worker = _cell(found.worker) if isinstance(found, Vote) else ""
@@ -203,16 +216,31 @@ class _Collection:
         if self.keep and task not in self.items:
             self.items[task] = tuple(_cell(vote.item.get(name)) for name in self.keep)
 
+    def _task(self, task: Any) -> Any:
+        if not isinstance(task, Judged):
+            return _cell(task)
+        item = _cell(task.item)
+        if item is None:
+            return None
+        self.models.add(task.model)
+        return task._replace(item=item)
+
+    def _called(self, task: Any) -> Any:
+        """What a task is called, now that all models are known."""
+        if not isinstance(task, Judged):
+            return task
+        return f"{task.item} ({task.model})" if len(self.models) > 1 else task.item
+
     def questions(self) -> dict[str, Question]:
         """Answers by question, that with most votes first. A vote for none of several options is
         one only where somebody chose several; else the question was not answered."""
         found = {}
         for name, answers in self.answers.items():
-            votes = answers.votes.frame(self.text)
+            votes = answers.votes.frame(self._called, self.text)
+            known = answers.known.frame(self._called, self.text)
             given = votes if answers.several else votes.drop_nulls("label")
             if len(given) < len(votes):
                 self.dropped["without a label"] += len(votes) - len(given)
-            known = answers.known.frame(self.text)
             found[name] = Question(given, known, answers.several)
         with_votes = [(name, answers) for name, answers in found.items() if len(answers.votes)]
         return dict(sorted(with_votes, key=lambda item: -len(item[1].votes)))
@@ -223,7 +251,8 @@ class _Collection:
         fields = [
             _of_one_type(n, list(values)) for n, values in zip(self.keep, columns, strict=True)
         ]
-        return pl.DataFrame([_of_one_type("task", list(self.items)), *fields])
+        tasks = _of_one_type("task", [self._called(task) for task in self.items])
+        return pl.DataFrame([tasks, *fields])
 
 
 def _seconds(given: Any) -> float | None:

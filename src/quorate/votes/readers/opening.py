@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import lzma
+import struct
 import sys
 import zipfile
 import zlib
@@ -28,11 +29,14 @@ from quorate.votes.faults import GZIP, UTF16, ZSTD, reason, stderr_held
 
 HEAD = 1 << 18  # bytes in which a file's first records are looked for
 FIRST = 20  # records that are looked at
+ROWS = 10_000  # of a table of pandas that are taken at a time
 LARGEST_DOCUMENT = 1 << 30  # bytes of a document that has to be read as a whole
 LONGEST_CELL = 1 << 25
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BZIP, XZ, ZIP, PARQUET = b"BZh", b"\xfd7zXZ\x00", b"PK\x03\x04", b"PAR1"
 SEPARATORS = ",\t;|"
+ZIP_ZSTD = 93  # a member's compression
+LOCAL_HEADER = struct.Struct("<26x2H")  # before a member: the lengths of its name and its extra
 
 Shape = Literal["array", "lines", "object", "table", "zip", "xml", "other"]
 FAULTS = (
@@ -142,6 +146,22 @@ class Opened:
                 )
             return json.loads(content)
 
+    def within(self, *keys: str) -> Iterator[Any]:
+        """The elements, one after the other, of the array that the file's one object has under
+        these keys, each within the one before."""
+        import ijson  # slow to import
+
+        with _failing(self.origin), self.stream() as file:
+            yield from ijson.items(file, ".".join((*keys, "item")), use_float=True)
+
+    def documents(self, start: str) -> Iterator[Any]:
+        """The JSON values in the members of a zip archive whose names start so."""
+        with _failing(self.origin), self.stream() as file, zipfile.ZipFile(file) as archive:
+            for info in archive.infolist():
+                if info.filename.startswith(start) and not info.is_dir():
+                    with _member(archive, info.filename) as member:
+                        yield json.load(member)
+
     def members(self) -> Iterator[Opened]:
         """The files of a zip archive, but for directories and what systems put beside them."""
         with _failing(self.origin), self.stream() as file, zipfile.ZipFile(file) as archive:
@@ -153,8 +173,27 @@ class Opened:
 
     @contextmanager
     def _member(self, name: str) -> Iterator[BinaryIO]:
-        with self.stream() as file, zipfile.ZipFile(file) as archive, archive.open(name) as member:
-            yield cast("BinaryIO", member)
+        with (
+            self.stream() as file,
+            zipfile.ZipFile(file) as archive,
+            _member(archive, name) as member,
+        ):
+            yield member
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> BinaryIO:
+    """A member of an archive, also in Zstandard, which Python opens from 3.14 on."""
+    try:
+        return cast("BinaryIO", archive.open(name))
+    except NotImplementedError:
+        info = archive.getinfo(name)
+        if info.compress_type != ZIP_ZSTD:
+            raise
+    file = cast("BinaryIO", archive.fp)
+    file.seek(info.header_offset)
+    header = file.read(LOCAL_HEADER.size)
+    file.seek(sum(LOCAL_HEADER.unpack(header)), io.SEEK_CUR)
+    return _zstd(io.BytesIO(file.read(info.compress_size)))
 
 
 @contextmanager
@@ -173,7 +212,7 @@ def _failing(origin: str) -> Iterator[None]:
 class OpenedTable(Opened):
     """A table in memory, whose rows are the records."""
 
-    frame: Any = None  # a polars frame
+    frame: Any = None
 
     def look(self) -> Look:
         return Look("table", self.frame.head(FIRST).to_dicts())
@@ -182,9 +221,30 @@ class OpenedTable(Opened):
         return iter(self.frame.iter_rows(named=True))
 
 
+@dataclass(frozen=True)
+class OpenedPandas(OpenedTable):
+    """A table of pandas, whose index is a column too if it has a name."""
+
+    def look(self) -> Look:
+        return Look("table", list(_pandas_rows(self.frame.head(FIRST))))
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for start in range(0, len(self.frame), ROWS):
+            yield from _pandas_rows(self.frame.iloc[start : start + ROWS])
+
+
+def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
+    named = [name for name in frame.index.names if name is not None and name not in frame]
+    frame = frame.reset_index(named)
+    names = [str(name) for name in frame.columns]
+    there = frame.astype(object).where(frame.notna(), None)
+    return (dict(zip(names, row, strict=True)) for row in there.itertuples(index=False, name=None))
+
+
 def opened_table(frame: Any, origin: str) -> OpenedTable:
-    """A polars frame as a file of records."""
-    return OpenedTable(origin, "", io.BytesIO, frame)
+    """A frame of polars or pandas as a file of records."""
+    kind = OpenedTable if isinstance(frame, pl.DataFrame) else OpenedPandas
+    return kind(origin, "", io.BytesIO, frame=frame)
 
 
 def opened_bytes(content: bytes, origin: str) -> Opened:
@@ -221,7 +281,7 @@ def _zstd(file: BinaryIO) -> BinaryIO:
         import zstandard
     except ImportError:
         raise DataError(
-            "A .zst file of this kind needs zstandard: pip install zstandard."
+            "What is compressed with Zstandard needs zstandard: pip install 'quorate[zstd]'."
         ) from None
     return cast("BinaryIO", zstandard.ZstdDecompressor().stream_reader(file))
 

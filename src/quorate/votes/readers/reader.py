@@ -13,6 +13,14 @@ from quorate.votes.readers.opening import Look, Opened
 NOTHING: Mapping[str, Any] = {}
 
 
+class Judged(NamedTuple):
+    """A task that is a model's answer to an item. It is called like the item where an export has
+    answers of one model only, and like both elsewhere."""
+
+    item: Any
+    model: str
+
+
 class Vote(NamedTuple):
     """One worker's answer to one question about a task.
 
