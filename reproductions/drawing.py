@@ -8,43 +8,16 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from quorate.errors import UsageError
+from quorate.report.plots.style import COLOURS, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-# The palette of Okabe and Ito, from dark to light and back, so that neighbours differ in grey too.
-COLOURS = (
-    *("#000000", "#E69F00", "#0072B2", "#56B4E9"),
-    *("#D55E00", "#009E73", "#CC79A7", "#7F7F7F"),
-)
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Inches.
 PANEL_WIDTH, PANEL_HEIGHT, LETTER_WIDTH = 2.5, 2.1, 0.068
-
-STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 8,
-    "axes.titlesize": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "axes.grid": True,
-    "grid.color": "#E6E6E6",
-    "grid.linewidth": 0.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 3,
-    "svg.fonttype": "path",
-    # The same figure gives the same file.
-    "svg.hashsalt": "quorate",
-    "figure.dpi": 100,
-}
 
 
 @contextmanager

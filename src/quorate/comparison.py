@@ -34,6 +34,7 @@ from scipy.special import bdtr
 from quorate import metrics
 from quorate.aggregation import Method, Plan, discount_of, fitted, order_of
 from quorate.arguments import refuse_unknown, some_of
+from quorate.card import Listing, Share, card
 from quorate.engines.threads import Threads, cores
 from quorate.errors import DataError, QuorateError, UsageError, require_number
 from quorate.fitting import Request
@@ -126,6 +127,30 @@ class Comparison:
             "reason": pl.String(),
         }
         return pl.DataFrame([asdict(score) for score in self.scores], schema=schema)
+
+    def _repr_html_(self) -> str:
+        def share(value: float | None) -> Share | str:
+            return "" if value is None else Share(value)
+
+        rows = [
+            (
+                score.method,
+                share(score.error),
+                score.calibration,
+                score.gain,
+                score.seconds,
+                score.reason,
+            )
+            for score in self.scores
+        ]
+        columns = ("method", "wrong", "calibration error", "gain", "seconds", "does not apply")
+        facts = {
+            "tasks": f"{self.tasks:,}",
+            "known answers": f"{self.gold_tasks:,}",
+            "held-out votes": f"{self.held_out_votes:,}",
+        }
+        listing = Listing("Methods", columns, rows)
+        return card(f"Comparison of {len(rows)} methods", facts, [listing], self.notes)
 
     def __repr__(self) -> str:
         measured = [f"{self.tasks:,} tasks"]

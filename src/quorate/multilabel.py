@@ -110,6 +110,9 @@ class Multilabel(Result):
             separator=separator,
         )
 
+    def _least_certain(self) -> list[tuple[Any, Any, float]]:
+        return []  # a task has an answer for every option
+
     @property
     def confidence(self) -> Floats:
         """Probability of the answer, yes or no, for each task and option."""

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 import numpy as np
 import polars as pl
 
 from quorate import kernels, metrics, saving
 from quorate.answers import STRATA, AnswersInMemory, Overview, Part
+from quorate.card import MOST_ROWS
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, QuorateError, UsageError
 from quorate.fitting import Fit
@@ -50,6 +51,9 @@ from quorate.votes import (
     shown,
     with_features,
 )
+
+if TYPE_CHECKING:
+    from quorate.report.plots import Plots
 
 FORMAT = 3
 PLAIN = ("method", "converged", "seconds", "per_worker", "min_confidence")  # in JSON as they are
@@ -195,6 +199,50 @@ class Result(Fit):
 
     def __repr__(self) -> str:
         return as_text(summarise(self), ".labels  .workers  .posterior_table  .confusion_table")
+
+    def _repr_html_(self) -> str:
+        from quorate.summary import as_card
+
+        return as_card(summarise(self), self._least_certain())
+
+    def _least_certain(self) -> list[tuple[Any, Any, float]]:
+        """Task, label and confidence of the least certain answers; none where they are in files."""
+        if self.tasks.in_files:
+            return []
+        part = self.tasks.whole
+        first = np.argsort(part.confidence, kind="stable")[:MOST_ROWS].tolist()
+        book = self.codebook
+        return [
+            (book.tasks[i], book.classes[int(part.codes[i])], float(part.confidence[i]))
+            for i in first
+        ]
+
+    def report(
+        self, path: str | Path, *, title: str = "Report", pseudonyms: bool = False, tasks: int = 30
+    ) -> None:
+        """Write a report as one HTML file that needs no network: workers, disputed tasks, classes,
+        agreement, what to ask next. With `pseudonyms` workers' names are hidden; `tasks` is the
+        number of tasks in a list."""
+        from quorate.report.page import page_of
+        from quorate.report.views import ReportOptions, report_of
+
+        page = page_of(report_of(self, ReportOptions(title, pseudonyms, tasks)))
+        with Outputs() as outputs:
+            outputs.file(str(path), lambda file: file.write(page.encode()))
+
+    @property
+    def plot(self) -> Plots:
+        """Figures, by matplotlib: `plot.workers()`, `plot.confusion()`, and others."""
+        from quorate.report.plots import Plots
+
+        return Plots(self)
+
+    @property
+    def own_votes(self) -> Votes:
+        """The votes it was made of, each with its full weight."""
+        if self.votes is None:
+            raise UsageError("A result that was loaded does not have its votes: give them instead.")
+        return self.votes.with_blocks(self.votes.blocks.change(_in_full))
 
     # Frames, by role.
 
@@ -444,6 +492,11 @@ class Result(Fit):
                 for name, values in first.per_task.items()
             },
         }
+
+
+def _in_full(labels: Labels) -> Labels:
+    """The labels without discount."""
+    return replace(labels, weight=None)
 
 
 def _place(task: Any, names: Sequence[pl.Series]) -> tuple[int, int, Any]:

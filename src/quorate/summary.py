@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate import __version__
+from quorate.card import Listing, Share, card
 from quorate.kernels import Floats
 from quorate.votes import named
 
@@ -162,6 +163,35 @@ def as_text(summary: Mapping[str, Any], tables: str) -> str:
     counts = ", ".join(f"{read[name]:,} {name}" for name in ("tasks", "workers", "labels"))
     lines = [f"  {name:<15} {value}" for name, value in facts]
     return "\n".join([f"Result of {how['method'] or 'a model'} on {counts}", *lines])
+
+
+def as_card(summary: Mapping[str, Any], least_certain: Sequence[tuple[Any, Any, float]]) -> str:
+    """The summary as a card for a notebook."""
+    read, found, how = summary["read"], summary["found"], summary["how"]
+    counts = ", ".join(f"{read[name]:,} {name}" for name in ("tasks", "workers", "labels"))
+    facts = {
+        "expected error": expected_error(found["expected_error"]),
+        "confidence": f"{found['mean_confidence']:.3f} on average",
+        "near ties": f"{found['near_ties']:,}",
+        "how": f"{iterations(how)}, {how['seconds']:.2f} s",
+    }
+    if found["decided"] is not None:
+        facts["decided"] = decided(found["decided"])
+    shares = sorted(found["class_shares"].items(), key=lambda item: -item[1])
+    workers = [*found["best_workers"], *found["worst_workers"]]
+    listings = [
+        Listing("Classes", ("label", "share"), [(name, Share(share)) for name, share in shares]),
+        Listing(
+            f"Workers, the best and the worst of {found['ranked_workers']:,}",
+            ("worker", "labels", "agreement"),
+            [(row["worker"], row["labels"], Share(row["agreement"])) for row in workers],
+        ),
+    ]
+    if least_certain:
+        rows = [(task, label, Share(sure)) for task, label, sure in least_certain]
+        listings.append(Listing("Least certain", ("task", "label", "confidence"), rows))
+    title = f"{how['method'] or 'A model'} on {counts}"
+    return card(title, facts, listings, summary["notes"])
 
 
 def class_shares(shares: Mapping[str, float]) -> str:

@@ -17,6 +17,7 @@ from quorate.assignment.gain import worth
 from quorate.assignment.situation import Situation, ranked, scores, situated_by
 from quorate.assignment.tables import Numbers, read_tasks, read_workers
 from quorate.assignment.workers import Pool
+from quorate.card import Listing, Share, card
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, require_choice, require_number
 from quorate.kernels import Codes, Floats
@@ -76,6 +77,17 @@ class Assignment:
         ]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        facts = {
+            "expected error": f"{self.error_now:.2%} now, {self.error_after:.2%} after",
+            "cost": f"{self.cost:,g}; {self.reason}",
+        }
+        columns = ("task", "worker", "confidence", "votes")
+        rows = self.frame.select(columns).rows()
+        shown = [(task, worker, Share(sure), votes) for task, worker, sure, votes in rows]
+        listing = Listing("Votes to ask for, best first", columns, shown)
+        return card(f"Assignment of {len(rows):,} votes", facts, [listing], self.notes)
+
     def as_dict(self) -> dict[str, Any]:
         """What `quorate assign --json` prints."""
         return {
@@ -119,6 +131,7 @@ def assign(
 ) -> Assignment:
     """Which votes to ask for next, best first.
 
+    `votes` are as for `aggregate`, or a `Result` stands for what it was made of.
     `policy` ranks the tasks: ``"gain"`` by how much a further vote lowers the expected error,
     ``"forest"`` by the chance that the label is wrong, as predicted by a random forest (`forest`
     says how it is grown) that is trained on crowds simulated on the same graph, ``"entropy"`` by
@@ -153,20 +166,9 @@ def assign(
     """
     limits = Limits(budget, confidence, target_error)
     _require_known(policy, limits, how)
-    reading: Reading = some_of(how, Reading)
-    read = read_votes(votes, **reading)
-    if how.get("tasks") is not None:
-        read = _with_tasks(read, read_tasks(how["tasks"], reading))
-    result = aggregate(
-        read,
-        method,
-        ordered=how.get("ordered"),
-        discount=how.get("discount"),
-        threads=how.get("threads"),
-        progress=how.get("progress"),
-    )
-    assert result.votes is not None
-    situation = situated_by(result, replace(result.votes.labels, weight=None))
+    result = votes if isinstance(votes, Result) else _aggregated(votes, method, how)
+    read = result.own_votes
+    situation = situated_by(result, read.labels)
     risk = _risk(policy, situation, how)
     seed = how.get("seed", 0)
     score = scores(policy, situation, risk, np.random.default_rng(seed))
@@ -174,7 +176,7 @@ def assign(
         situation,
         policy,
         score,
-        _pool(result, situation, _there(read, how, reading)),
+        _pool(result, situation, _there(read, how, some_of(how, Reading))),
         how.get("ask", "anyone"),
         limits,
         np.random.default_rng([seed, 1]),
@@ -191,6 +193,22 @@ def assign(
         method=result.method,
         kind=read.kind,
         notes=result.notes,
+    )
+
+
+def _aggregated(votes: Any, method: str | AnyModel, how: Assigning) -> Result:
+    """What `aggregate` makes of the votes, and of tasks without votes."""
+    reading: Reading = some_of(how, Reading)
+    read = read_votes(votes, **reading)
+    if how.get("tasks") is not None:
+        read = _with_tasks(read, read_tasks(how["tasks"], reading))
+    return aggregate(
+        read,
+        method,
+        ordered=how.get("ordered"),
+        discount=how.get("discount"),
+        threads=how.get("threads"),
+        progress=how.get("progress"),
     )
 
 

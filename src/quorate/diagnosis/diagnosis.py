@@ -19,6 +19,7 @@ import polars as pl
 
 from quorate.aggregation import Plan, discount_of, fitted
 from quorate.arguments import refuse_unknown
+from quorate.card import Listing, card
 from quorate.diagnosis import findings, graph, workers
 from quorate.diagnosis.agreement import agreement_of
 from quorate.diagnosis.agreement import worker_kinds as agreement_of_kinds
@@ -116,6 +117,18 @@ class Diagnosis:
         lines = [f"Diagnosis of {counts}", *(found or ["  nothing found"]), "  tables   .workers"]
         return "\n".join([*lines, *(f"  note     {note}" for note in self.notes)])
 
+    def _repr_html_(self) -> str:
+        rows = [(found.name, found.level, found.what, found.advice) for found in self.findings]
+        facts = {
+            "tasks": f"{self.tasks:,}",
+            "workers": f"{len(self.codebook.workers):,}",
+            "labels": f"{self.labels:,}",
+        }
+        if self.agreement.alpha is not None:
+            facts["Krippendorff's alpha"] = f"{self.agreement.alpha:.3f}"
+        listing = Listing("Findings", ("finding", "level", "what", "what to do"), rows)
+        return card("Diagnosis", facts, [listing], self.notes)
+
     def as_dict(self) -> dict[str, Any]:
         """What `quorate diagnose --json` prints."""
         return {
@@ -150,11 +163,12 @@ def diagnose(
 ) -> Diagnosis:
     """Say from the votes alone whether this crowd can be learned, by what, and whom to mistrust.
 
-    `votes` and the options of reading them are as for `aggregate`; of a worker's repeated answers
-    to a task only the first is looked at. `gold` holds known answers, which help to judge workers.
-    `worker_kinds` says what each worker is, human or model for instance: a table of worker and
-    kind, or a mapping. `seed` is for the bootstrap, for samples of very many pairs and as for
-    `aggregate`, `threads` the number of threads, and `progress` is told what is under way.
+    `votes` and the options of reading them are as for `aggregate`, or a `Result` stands for the
+    votes it was made of; of a worker's repeated answers to a task only the first is looked at.
+    `gold` holds known answers, which help to judge workers. `worker_kinds` says what each worker
+    is, human or model for instance: a table of worker and kind, or a mapping. `seed` is for the
+    bootstrap, for samples of very many pairs and as for `aggregate`, `threads` the number of
+    threads, and `progress` is told what is under way.
 
     Examples:
         >>> ring = [(t, w % 4, "yes") for t in range(4) for w in (t, t + 1)] + [(0, 0, "no")]
@@ -166,11 +180,16 @@ def diagnose(
     """
     refuse_unknown("diagnose", reading, (*Reading.__annotations__, *OPTIONS))
     require_number("seed", seed, at_least=0)
-    read = read_votes(votes, **reading)
-    known = read.known if gold is None else gold_for(votes, gold, reading)
-    aggregated = partial(_aggregated, read, known, worker_kinds, seed, threads)
-    if known is not None:
-        read = with_gold(read, known)
+    aggregated: Callable[[], Result]
+    if isinstance(votes, Result):
+        read = votes.own_votes
+        aggregated = partial(_same, votes)
+    else:
+        read = read_votes(votes, **reading)
+        known = read.known if gold is None else gold_for(votes, gold, reading)
+        aggregated = partial(_aggregated, read, known, worker_kinds, seed, threads)
+        if known is not None:
+            read = with_gold(read, known)
     kinds = None
     if worker_kinds is not None:
         kinds, notes = kinds_of(worker_kinds, read.codebook.workers)
@@ -179,6 +198,10 @@ def diagnose(
     subject = Subject(labels, read, kinds, aggregated, seed, progress)
     with closing(Threads(threads)) as engine:
         return _diagnose(subject, engine)
+
+
+def _same(result: Result) -> Result:
+    return result
 
 
 def _aggregated(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from quorate import metrics
 from quorate.aggregation import result_of
 from quorate.answers import AnswersInMemory, Overview
+from quorate.card import card
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
 from quorate.fitting import Fit, Request, Tally, conclude, run
@@ -193,6 +194,17 @@ class Online:
         if self._auto is not None:
             method += f", {method_name(self._model)} between settlings"
         return f"Online({method}: {votes:,} votes on {tasks} by {workers}{known})"
+
+    def _repr_html_(self) -> str:
+        names = self.ledger.names
+        facts = {
+            "votes": f"{self.ledger.n_votes - len(self._removed):,}",
+            "tasks": f"{len(names['task']):,}",
+            "workers": f"{len(names['worker']):,}",
+            "known answers": f"{len(self.ledger.gold):,}",
+            "method": self.method,
+        }
+        return card("Votes as they come", facts, notes=self.notes)
 
     @property
     def notes(self) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import metrics
+from quorate.card import card
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
 
@@ -159,6 +160,18 @@ class Crowd:
             f"{f' ({people})' if people else ''}, {self._first.sum():,} votes,"
             f" {labels.n_classes} classes; mean accuracy {self.accuracy.mean():.3f})"
         )
+
+    def _repr_html_(self) -> str:
+        labels = self.labels
+        facts = {
+            "tasks": f"{labels.n_tasks:,}",
+            "workers": ", ".join(f"{n:,} {kind}" for kind, n in self._kinds.items())
+            or f"{labels.n_workers:,}",
+            "votes": f"{self._first.sum():,}",
+            "classes": f"{labels.n_classes}",
+            "mean accuracy": f"{self.accuracy.mean():.3f}",
+        }
+        return card("Simulated crowd", facts)
 
     def as_dict(self) -> dict[str, Any]:
         """The dictionary that `quorate simulate --json` prints."""

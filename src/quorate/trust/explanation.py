@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quorate import kernels
+from quorate.card import Listing, card
 from quorate.errors import require_probability
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
@@ -77,6 +78,15 @@ class Explanation:
         names = [name for name in self.__dataclass_fields__ if name not in left_out]
         named = {name: getattr(self, name) for name in names}
         return named | {"votes": self.vote_frame.to_dicts(), "notes": list(self.notes)}
+
+    def _repr_html_(self) -> str:
+        rows = self.vote_frame.select("worker", "label", "decibans").rows()
+        facts = {
+            "label": f"{self.label}, with a confidence of {self.confidence:.3f}",
+            "next": "" if self.runner_up is None else str(self.runner_up),
+        }
+        listing = Listing("Votes", ("worker", "label", "decibans"), rows)
+        return card(f"Why task {self.task} is {self.label}", facts, [listing], self.notes)
 
     def __repr__(self) -> str:
         against = "" if self.runner_up is None else f" rather than {self.runner_up!r}"

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from quorate.card import card
 from quorate.errors import DataError, QuorateError, UsageError, require_choice
 from quorate.labels import Codebook, Labels
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
@@ -147,6 +148,16 @@ class Votes:
             book = replace(self.codebook, tasks=blocks.tasks)
             return replace(self, blocks=blocks, codebook=book)
         return replace(self, blocks=blocks)
+
+    def _repr_html_(self) -> str:
+        shape, blocks = self.blocks.shape, self.blocks
+        facts = {
+            "labels": f"{blocks.n_labels:,}",
+            "tasks": f"{blocks.n_tasks:,}",
+            "workers": f"{shape.n_workers:,}",
+            "classes": f"{shape.n_classes:,}",
+        }
+        return card("Votes", facts, notes=self.notes)
 
     def __repr__(self) -> str:
         shape, blocks = self.blocks.shape, self.blocks

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="Where the whole result goes, for `quorate.load`.",
 )
+@options.output_option("--report", help="Where a report goes: one HTML page to look at.")
 @click.option(
     "--min-confidence",
     type=float,
@@ -68,6 +69,7 @@ def aggregate(votes: Any, **given: Any) -> None:
         File(given.pop("posterior"), attrgetter("posterior_table"), attrgetter("overview.tasks")),
         File(given.pop("confusion"), attrgetter("confusion_table")),
         File(given.pop("save"), write=lambda result, file: result.write(file)),
+        File(given.pop("report"), write=_write_report),
     )
     hint = "The labels themselves: -o labels.csv, or -o - for standard output."
     model = options.model_of(given.pop("method"), given.pop("settings"))
@@ -80,6 +82,13 @@ def aggregate(votes: Any, **given: Any) -> None:
             return aggregate(votes, model, progress=progress, **how)
 
     emit(Job(run, _summary, shown_by("quorate.report:show_summary"), files, hint), printing)
+
+
+def _write_report(result: Any, file: Any) -> None:
+    from quorate.report.page import page_of
+    from quorate.report.views import report_of
+
+    file.write(page_of(report_of(result)).encode())
 
 
 def unheard(how: Mapping[str, Any]) -> AbstractContextManager[Any]:

@@ -157,7 +157,7 @@ class _Rows:
 
     def __init__(self, names: Sequence[str], like: _Rows | None = None) -> None:
         shared = {} if like is None else like.columns
-        self.columns: dict[str, Any] = {
+        self.columns: dict[str, Any] = {  # _Column or _Parts
             name: _Parts() if name in DETAILS else _Column(shared.get(name)) for name in names
         }
 

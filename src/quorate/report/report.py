@@ -1,0 +1,56 @@
+"""The first lines of a report, and the queue for review, drawn on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from quorate.report.screen import Column, note, table
+from quorate.votes import named
+
+
+def show_report(report: Mapping[str, Any], console: Console) -> None:
+    """Print the sentences that the page begins with."""
+    console.print(Text(report["title"], style="bold"))
+    for sentence in report["headline"]:
+        console.print(Text(f" {sentence}"))
+    for text in report["notes"]:
+        console.print(note(text))
+
+
+def show_review(found: Mapping[str, Any], console: Console) -> None:
+    """Print the tasks to look at, the least certain first."""
+    columns = [
+        Column("task", "words"),
+        Column("answer", "words"),
+        Column("confidence"),
+        Column("next", "words"),
+        Column("why", "words"),
+        Column("votes", "words"),
+        Column("more votes"),
+    ]
+    rows = [
+        {
+            "task": named(row["task"]),
+            "answer": named(row["label"]),
+            "confidence": f"{row['confidence']:.3f}",
+            "next": "" if row["runner_up"] is None else named(row["runner_up"]),
+            "why": row["why"],
+            "votes": _votes(row),
+            "more votes": "" if row["more_votes"] is None else f"{row['more_votes']:,}",
+        }
+        for row in found["tasks"]
+    ]
+    title = f"{found['shown']:,} of {found['of']:,} tasks to look at, the least certain first"
+    console.print(table(columns, rows, console.width, title=title))
+
+
+def _votes(row: Mapping[str, Any]) -> str:
+    counts: dict[str, int] = {}
+    for vote in row["said"]:
+        counts[named(vote["label"])] = counts.get(named(vote["label"]), 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{n} {label}" for label, n in ordered)

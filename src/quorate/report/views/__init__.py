@@ -1,0 +1,73 @@
+"""Everything a report shows as one dictionary, of which the page and --json are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import UsageError
+from quorate.multilabel import Multilabel
+from quorate.report.views.classes import classes_view
+from quorate.report.views.crowd import agreement_view, workers_view
+from quorate.report.views.gold import gold_view
+from quorate.report.views.headline import headline
+from quorate.report.views.next import next_view
+from quorate.report.views.pseudonyms import under_pseudonyms
+from quorate.report.views.survey import survey
+from quorate.report.views.tasks import disputed_view, overruled_view
+from quorate.report.views.times import times_view
+from quorate.result import Result
+from quorate.summary import summarise
+
+PAGES = 40  # workers with a page of their own, and in the matrix of agreement
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a report is called, whether workers' names are hidden, and how many tasks it lists."""
+
+    title: str = "Report"
+    pseudonyms: bool = False
+    tasks: int = 30
+
+
+def report_of(result: Result, options: ReportOptions | None = None) -> dict[str, Any]:
+    """The dictionary of a report."""
+    options = options or ReportOptions()
+    if isinstance(result, Multilabel):
+        raise UsageError("A report is for one right answer: make one of an option's result.")
+    if result.votes is None:
+        raise UsageError("A result that was loaded does not have its votes: a report needs them.")
+    from quorate.diagnosis import diagnose  # slow to import
+
+    diagnosis = diagnose(result)
+    workers = _most_active(result)
+    counts = survey(result, workers)
+    report: dict[str, Any] = {
+        "title": options.title,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        **summarise(result),
+        "findings": [finding.as_dict() for finding in diagnosis.findings],
+        "agreement": agreement_view(diagnosis, counts, result, workers),
+        "workers": workers_view(diagnosis, counts, result, workers),
+        "disputed": disputed_view(counts, result, options.tasks),
+        "overruled": overruled_view(counts, result, options.tasks),
+        "classes": classes_view(counts, result),
+        "gold": gold_view(result),
+        "times": times_view(result),
+        "next": next_view(result),
+    }
+    report["headline"] = headline(report)
+    return under_pseudonyms(report) if options.pseudonyms else report
+
+
+def _most_active(result: Result) -> Any:
+    """The codes of the workers with most labels."""
+    labels = result.tally.sum(axis=1)
+    return np.argsort(-labels, kind="stable")[:PAGES].astype(np.int32)
+
+
+__all__ = ["ReportOptions", "report_of"]

@@ -1,0 +1,36 @@
+"""What to ask next: tasks that need another vote, and what a budget would buy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorate.errors import QuorateError
+from quorate.result import Result
+
+SHOWN = 50
+MOST_VOTES = 300_000  # beyond which a plan takes longer than a report should
+
+
+def next_view(result: Result) -> dict[str, Any] | None:
+    """The votes to ask for, as `assign` ranks them, with the curve of what they buy; None where
+    nothing can be planned."""
+    from quorate.assignment import assign  # slow to import
+
+    if result.n_labels > MOST_VOTES or result.tasks.in_files:
+        return None
+    budget = max(10, min(1000, result.overview.tasks // 10))
+    try:
+        plan = assign(result, budget=budget, seed=0)
+    except QuorateError:
+        return None
+    rows = plan.frame.head(SHOWN).to_dicts()
+    return {
+        "budget": budget,
+        "error_now": plan.error_now,
+        "error_after": plan.error_after,
+        "reason": plan.reason,
+        "curve": plan.curve_frame.to_dicts(),
+        "rows": rows,
+        "shown": len(rows),
+        "of": len(plan.frame),
+    }
