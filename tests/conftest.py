@@ -26,7 +26,7 @@ settings.register_profile("thorough", settings.get_profile("quorate"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quorate"))
 
 # A cluster of its own cannot be joined while this process is part of another.
-LONG = ("own_cluster", "cluster", "processes_to_lose", "a_minute", "quick")
+LONG = ("own_cluster", "cluster", "processes_to_lose", "a_minute", "quick", "postgres")
 
 
 @pytest.hookimpl(optionalhook=True)

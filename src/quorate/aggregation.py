@@ -93,11 +93,11 @@ def aggregate(
     """Turn votes into labels with confidences and workers with qualities.
 
     `votes` is a path or a list of paths (CSV, TSV, JSON lines or Parquet; ``"-"`` for standard
-    input), a pandas or polars frame, an Arrow table, an iterable of (task, worker, label), or a
-    matrix of tasks by workers with -1 or NaN where there is no vote. Columns are task, worker and
-    label unless `task_column`, `worker_column` and `label_column` say otherwise. A worker's
-    repeated answers to a task all count, or only the first or last with `repeats`. Cells in
-    `missing` are missing.
+    input), the address of a database (with a `query` or a `table`), a pandas or polars frame, an
+    Arrow table, an iterable of (task, worker, label), or a matrix of tasks by workers with -1 or
+    NaN where there is no vote. Columns are task, worker and label unless `task_column`,
+    `worker_column` and `label_column` say otherwise. A worker's repeated answers to a task all
+    count, or only the first or last with `repeats`. Cells in `missing` are missing.
 
     `method` is a name that `quorate.methods()` lists, a model with its options, such as
     ``quorate.DawidSkene(smoothing=0.1)``, or a function from `Labels` to a posterior ``[task,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-USER_INFO = re.compile(r"(://)[^/\s]*@")
+USER_INFO = re.compile(r"(://)[^/\s]*@|(postgres(?:ql)?(?:\+\w+)?://)\S*@", re.I)
 SECRET = re.compile(
     r"([?&][^=&\s]*(?:sig|token|key|pass|pwd|secret|credential|auth)[^=&\s]*=)[^&\s'\")]*", re.I
 )
@@ -21,7 +21,7 @@ def masked(text: str) -> str:
         >>> masked("http://me:pw@host/v.csv?part=1&X-Amz-Signature=1f3a is not there.")
         'http://***@host/v.csv?part=1&X-Amz-Signature=*** is not there.'
     """
-    return SECRET.sub(r"\1***", USER_INFO.sub(r"\1***@", text)) if "://" in text else text
+    return SECRET.sub(r"\1***", USER_INFO.sub(r"\1\2***@", text)) if "://" in text else text
 
 
 def printable(text: str) -> str:

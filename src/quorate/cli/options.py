@@ -137,8 +137,14 @@ INPUTS = "quorate.inputs"  # in the context, the files that are read, which no o
 
 def inputs() -> list[str]:
     """The files that the command reads."""
-    found: list[str] = click.get_current_context().meta.get(INPUTS, [])
-    return found
+    context = click.get_current_context()
+    found: list[str] = context.meta.get(INPUTS, [])
+    table = context.params.get("table")
+    if table is None:
+        return found
+    from quorate.votes.databases import asked
+
+    return [*found, asked(context.params["votes"], None, table)]
 
 
 def input_file(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
@@ -208,6 +214,8 @@ READING = together(
         type=Words("quorate.votes.reading:ALL_FORMATS"),
         help="Format of the input, where the file itself does not say it.",
     ),
+    click.option("--query", metavar="SQL", help="What a database is asked for its votes."),
+    click.option("--table", metavar="NAME", help="Table of a database that holds the votes."),
     click.option(
         "--question", metavar="NAME", help="Which question of an export that holds several."
     ),

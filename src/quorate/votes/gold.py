@@ -18,6 +18,7 @@ from quorate.votes.reading import (
     KnownAnswers,
     Reading,
     Votes,
+    asked_source,
     columns_of,
     complete_rows,
     missing_words,
@@ -37,7 +38,7 @@ def gold_for(votes: Any, gold: Any, reading: Reading) -> KnownAnswers:
     """
     if not isinstance(gold, str) or gold == "-" or "://" in gold or Path(gold).exists():
         return read_answers(gold, reading)
-    format = reading.get("format")
+    votes, format = asked_source(votes, reading), reading.get("format")
     columns = column_names(votes, format)
     if gold in columns:
         beside = read_answers(votes, {**reading, "label_column": gold}, format)

@@ -17,6 +17,7 @@ from quorate.card import card
 from quorate.errors import DataError, QuorateError, UsageError, require_choice
 from quorate.labels import Codebook, Labels
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
+from quorate.votes.databases import asked, is_database
 from quorate.votes.factorise import BLOCK, codes_of
 from quorate.votes.faults import shown
 from quorate.votes.naming import find, keys, match, retyped
@@ -40,7 +41,7 @@ ALL_FORMATS = (*dict.fromkeys(FORMATS.values()), *MODULES)
 
 class Reading(TypedDict, total=False):
     """Options of reading votes: the names of columns, what repeated answers count, the format of
-    files, and the cells that are missing."""
+    files, and the cells that are missing; of a database, the query or the table."""
 
     task_column: str | None
     worker_column: str | None
@@ -49,6 +50,8 @@ class Reading(TypedDict, total=False):
     format: str | None
     missing: str | Sequence[str] | None
     question: str | None
+    query: str | None
+    table: str | None
 
 
 @dataclass(frozen=True)
@@ -176,9 +179,9 @@ def read_votes(
     storage: Any = None,
     **reading: Unpack[Reading],
 ) -> Votes:
-    """Read votes from a file, several files, standard input (``"-"``), a data frame, an Arrow
-    table, an iterable of (task, worker, label), or a matrix of tasks by workers with -1 or NaN
-    where there is none.
+    """Read votes from a file, several files, standard input (``"-"``), a database, a data frame, an
+    Arrow table, an iterable of (task, worker, label), or a matrix of tasks by workers with -1 or
+    NaN where there is none.
 
     With a `separator` a label can hold several labels. Rows without a label are left out,
     or kept if `unlabelled`, with the code -1. A task without any vote is not among the tasks. JSON
@@ -197,11 +200,15 @@ def read_votes(
         return source if classes is None else source.in_classes(classes)
     if isinstance(source, Labels):
         return Votes.of(source)
-    source = read_once(source)
+    source = read_once(asked_source(source, reading))
     export = _export_of(source, reading)
     if export is not None:
         read = _from_export(export, unlabelled, classes, reading)
         return replace(read, kind=Kind("pandas")) if is_pandas(source) else read
+    if storage is not None and is_database(source):
+        from quorate.votes.store import stored_query
+
+        return stored_query(source, reading, separator, unlabelled, storage)
     if storage is not None and in_files(source):
         from quorate.votes.store import Source, stored_votes
 
@@ -283,6 +290,11 @@ def _known_of(question: Question) -> tuple[KnownAnswers | None, list[str]]:
         return None, notes
     notes.append(f"{len(one):,} known answers of the export are taken as gold.")
     return KnownAnswers(one["task"], one["label"], 0), notes
+
+
+def asked_source(source: Any, reading: Reading) -> Any:
+    """The source of votes, with what is asked of it if it is a database."""
+    return asked(source, reading.get("query"), reading.get("table"))
 
 
 def in_files(source: Any) -> bool:

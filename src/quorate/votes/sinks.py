@@ -17,6 +17,7 @@ from uuid import uuid4
 import polars as pl
 
 from quorate.errors import DataError, UsageError, printable
+from quorate.votes.databases import Address, Tables, is_database, output_table
 from quorate.votes.faults import FAULTS, reason
 from quorate.votes.sources import COMPRESSED, FORMATS, files_of, format_of
 
@@ -48,14 +49,18 @@ class Outputs:
         self._staged: dict[Path, Path] = {}
         self._streams: list[tuple[Path, Path]] = []
         self._printed: list[Frame] = []
+        self._tables = Tables()
         self._token = uuid4().hex
 
     def __enter__(self) -> Outputs:
         return self
 
     def table(self, frame: Frame, path: str) -> None:
-        """Stage a table; ``"-"`` is standard output, as CSV."""
-        if path != "-":
+        """Stage a table; ``"-"`` is standard output, as CSV. In a database it is written at once,
+        and committed at the end."""
+        if is_database(path):
+            self._tables.write(frame, path)
+        elif path != "-":
             write = WRITERS[output_format(path)]
             self.file(path, lambda file: write(frame.lazy(), file))
         elif self._printed:
@@ -111,16 +116,18 @@ class Outputs:
         try:
             if kind is None:
                 self.send()
-                _replace_all(self._staged)
+                _replace_all(self._staged, self._tables.commit)
         finally:
+            self._tables.close()
             while self._streams:
                 self._forget_stream()
             for unfinished in self._staged.values():
                 unfinished.unlink(missing_ok=True)
 
 
-def _replace_all(staged: Mapping[Path, Path]) -> None:
-    """Move files to their places; where one cannot be, the places are as they were before."""
+def _replace_all(staged: Mapping[Path, Path], commit: Callable[[], None]) -> None:
+    """Move files to their places, and commit what is in databases; where one cannot be, the places
+    are as they were before."""
     before = {place: unfinished.with_suffix(".before") for place, unfinished in staged.items()}
     placed: list[Path] = []
     try:
@@ -130,13 +137,16 @@ def _replace_all(staged: Mapping[Path, Path]) -> None:
                     os.link(place, before[place])
             unfinished.replace(place)
             placed.append(place)
-    except OSError as error:
+        commit()
+    except BaseException as error:
         for done in placed:
             if before[done].exists():
                 before[done].replace(done)
             else:
                 done.unlink(missing_ok=True)
-        raise _write_error(str(place), error) from None
+        if isinstance(error, OSError):
+            raise _write_error(str(place), error) from None
+        raise
     finally:
         for kept in before.values():
             kept.unlink(missing_ok=True)
@@ -168,6 +178,8 @@ def _is_stream(place: Path) -> bool:
 def check_place(path: str) -> Path:
     """The path of an output, with links followed, refused before any work is done if it cannot be
     written."""
+    if is_database(path):
+        raise UsageError(f"{path} is a database, which takes tables only: name a file to write.")
     given = Path(path)
     try:
         place = given if _is_stream(given) else given.resolve()
@@ -184,7 +196,10 @@ def check_place(path: str) -> Path:
 
 
 def output_format(path: str) -> str:
-    """Format to write a file in, refused before any work is done if it is unknown."""
+    """Format to write a file in, refused before any work is done if it is unknown, or if a
+    database does not take it."""
+    if is_database(path):
+        return output_table(path).kind
     check_place(path)
     if path.lower().endswith(COMPRESSED):
         raise UsageError(f"Quorate does not write compressed text: name {path} without its suffix.")
@@ -215,6 +230,8 @@ def _called(path: str) -> str:
 
 def _files(path: str) -> Sequence[str | Path]:
     """The files that an input is made of, as far as they are on this machine."""
+    if is_database(path):
+        return [path]
     if "://" in path:
         return []
     return ([path] if path == "-" else files_of(path)) or [path]
@@ -222,7 +239,11 @@ def _files(path: str) -> Sequence[str | Path]:
 
 def _keys(path: str | Path, standard: Any) -> set[object]:
     """What tells a file from others: its place with links followed, and its number, which hard
-    links and other spellings share. Pipes and devices may be read and written at once."""
+    links and other spellings share; of a database, its tables. Pipes and devices may be read and
+    written at once."""
+    if is_database(path):
+        address = Address.of(str(path))
+        return {(address.key, address.table)}
     try:
         found = os.fstat(standard.fileno()) if path == "-" else os.stat(path)  # noqa: PTH116
     except (OSError, ValueError, AttributeError):  # not there yet, or no file at all

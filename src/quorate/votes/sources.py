@@ -20,6 +20,7 @@ import polars as pl
 from polars.selectors import by_name
 
 from quorate.errors import DataError, UsageError, require_choice
+from quorate.votes.databases import Query, is_database
 from quorate.votes.faults import (
     FAULTS,
     GZIP,
@@ -273,6 +274,8 @@ def open_source(
 
 
 def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source:
+    if is_database(path):
+        return _open_database(path, format)
     if "://" in path:
         return _open_remote(path, format, missing)
     if path == "-":
@@ -289,6 +292,13 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
         )
     data, head = _peek(Path(path), origin, format)
     return _open_content(data, origin, format, missing, head)
+
+
+def _open_database(url: str, format: str | None) -> _Source:
+    if format is not None:
+        raise UsageError("format (--format) is of files: leave it out for a database.")
+    query = Query.of(url)
+    return _Source(query.names, query.take, query.address.origin)
 
 
 def _open_content(
@@ -367,6 +377,10 @@ def _open_list(paths: Sequence[Any], format: str | None, missing: Sequence[str])
     """Open several paths, each a file, a directory or a name with wildcards, as one table."""
     if not all(isinstance(path, (str, Path)) for path in paths):
         raise DataError(f"A list of files names paths only, not {shown(paths[-1])}.")
+    if any(is_database(path) for path in paths):
+        if len(paths) == 1:
+            return _open_file(paths[0], format, missing)
+        raise UsageError("A database is one input: name it alone.")
     files = [str(file) for path in paths for file in files_of(str(path)) or [path]]
     if len(files) == 1:
         return _open_file(files[0], format, missing)

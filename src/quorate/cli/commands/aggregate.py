@@ -60,7 +60,8 @@ def aggregate(votes: Any, **given: Any) -> None:
     """Turn VOTES into labels.
 
     VOTES are one or several files of task, worker and label; - is standard input. Quorate reads
-    and writes .csv, .tsv, .jsonl and .parquet, and reads them with .gz or .zst behind.
+    and writes .csv, .tsv, .jsonl and .parquet, reads them with .gz or .zst behind, and both reads
+    and writes databases, such as sqlite:///crowd.db?table=votes.
     """
     printing = Printing.of(given)
     files = (

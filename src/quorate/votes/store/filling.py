@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,7 @@ from quorate.votes.reading import (
 )
 from quorate.votes.sources import MISSING, Kind, Table, columns_named
 from quorate.votes.store.directory import PARTS, Manifest, Store
-from quorate.votes.store.fingerprint import fingerprint, stamps
+from quorate.votes.store.fingerprint import Stamp, fingerprint, stamps
 from quorate.votes.store.owned import (
     RUN,
     Lock,
@@ -81,9 +81,17 @@ class Storage:
     fits: Callable[[int, int], None] | None = None
 
 
+class Copy(NamedTuple):
+    """What files are a copy of, in a sentence, and the digest of all their rows."""
+
+    origin: str
+    digest: str
+
+
 @dataclass(frozen=True)
 class Source:
-    """Files of votes and the options of reading them, which can be sent to other processes."""
+    """Files of votes and the options of reading them, which can be sent to other processes. Of a
+    `copy` of something else, that is meant and not its files."""
 
     paths: tuple[str, ...]
     columns: Mapping[str, str | None] = field(default_factory=dict)
@@ -92,6 +100,7 @@ class Source:
     repeats: str = "count"
     separator: str | None = None
     unlabelled: bool = False
+    copy: Copy | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.paths, str):  # one path, and not a path for each letter
@@ -118,9 +127,10 @@ class Source:
 
     def open(self) -> Batches:
         paths = self.paths[0] if len(self.paths) == 1 else list(self.paths)
-        return open_batches(
+        batches = open_batches(
             paths, ROLES, columns=self.columns, format=self.format, missing=self.missing
         )
+        return batches if self.copy is None else replace(batches, origin=self.copy.origin)
 
     def absolute(self) -> Source:
         """The source with absolute paths."""
@@ -129,12 +139,19 @@ class Source:
 
     def how(self) -> dict[str, Any]:
         """The options of reading the files, as they are told apart."""
-        return {**asdict(self), "paths": self.absolute().paths, "missing": list(self.missing)}
+        paths = () if self.copy else self.absolute().paths
+        how = {**asdict(self), "paths": paths, "missing": list(self.missing)}
+        del how["copy"]  # which its stamp tells
+        return how
+
+    def stamps(self, batches: Batches) -> list[Stamp]:
+        """What tells these files from others, and from themselves once they have changed."""
+        return [[self.copy.digest]] if self.copy else stamps(batches, self.paths)
 
     def origin(self) -> str:
         """Identity of these votes: the files as they are now, and the options of reading them."""
         batches = self.open()
-        return fingerprint(batches, stamps(batches, self.paths), self.how())
+        return fingerprint(batches, self.stamps(batches), self.how())
 
     def frames(
         self, batches: Batches, piece: Piece, size: int, whole: Sequence[str]
@@ -287,7 +304,7 @@ class _Filling:
 
     def _run(self) -> Store:
         batches = self.source.open()
-        known = stamps(batches, self.source.paths)
+        known = self.source.stamps(batches)
         origin = fingerprint(batches, known, self.source.how())
         rows, row_bytes = _guess_rows(batches)
         require_disk(self.root, rows * (row_bytes + DISK_ROW))
@@ -304,7 +321,7 @@ class _Filling:
         gathered = self._gather(shuffle, codes, np.min_scalar_type(len(labels)).name)
         used = np.unique(np.concatenate([part.labels for part in gathered.values()]))
         order, arranged = self._arrange(shuffle, gathered, len(workers), used)
-        if stamps(self.source.open(), self.source.paths) != known:
+        if self.source.stamps(self.source.open()) != known:
             raise DataError(f"{batches.origin} changed while it was read: try again.")
         manifest = self._manifest(scattered, gathered, order, arranged, batches.text)
         manifest = replace(manifest, origin=origin)

@@ -18,12 +18,13 @@ TEMPORARY = re.compile(r"quorate-[0-9a-f]{32}")
 
 # Names that Quorate gives: only what is called so, in directories that are called so, is deleted.
 OWN_DIRECTORY = re.compile(
-    r"blocks|scattered|gathered|states|\d{5}|\d{15}|run-[0-9a-f]{32}|unfinished-[0-9a-f]{16}"
+    r"blocks|scattered|gathered|states|copied|\d{5}|\d{15}|run-[0-9a-f]{32}|unfinished-[0-9a-f]{16}"
     r"|(gold|weight|features|answers)-[0-9a-f]{32}"
 )
 OWN_FILE = re.compile(
     r"(votes\.json|checkpoint|\d{15}(-\d)?|\d{5}-[0-9a-f]{32}-\d{6}|said|worker|label|key|first"
     r"|end|tasks|workers|labels)(-[0-9a-f]{32}\.part)?(\.npy|\.npz|\.arrow|\.state)?(\.part)?"
+    r"|\d{6}\.parquet"
 )
 
 
