@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick fuzz lock clean
+.PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick fuzz label-studio lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -64,6 +64,15 @@ chaos-quick: $(VENV)/.installed-dev
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m chaos readers --times 100
 
+# A real Label Studio server: from annotations over its export to answers, and back as predictions.
+label-studio: $(VENV)/.installed .venv-label-studio/.installed
+	$(BIN)/python integrations/label_studio/end_to_end.py .venv-label-studio/bin/label-studio $(BIN)/quorate
+
+.venv-label-studio/.installed:
+	$(PYTHON) -m venv .venv-label-studio
+	.venv-label-studio/bin/pip install --quiet --disable-pip-version-check label-studio==1.23.2
+	@touch $@
+
 # The versions that the tests run with, for every Python that is supported.
 lock: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet uv
@@ -83,4 +92,4 @@ $(VENV)/.installed-%: $(VENV)/.created pyproject.toml requirements.lock
 	@touch $@
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio site .mypy_cache .pytest_cache .ruff_cache .hypothesis

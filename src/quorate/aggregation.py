@@ -166,7 +166,8 @@ def aggregate(
         if features is not None:
             read = with_features(read, read_features(features, reading))
         if several:
-            sets = None if gold is None else read_answer_sets(gold, reading, separator, read)
+            found = None if read.known is None else read.known.rows
+            sets = found if gold is None else read_answer_sets(gold, reading, separator, read)
             return _each_option(read, sets, plan, separator)
         known = read.known if gold is None else gold_for(votes, gold, reading)
         return _with_order_noted(fitted(read, known, plan), plan)

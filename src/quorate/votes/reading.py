@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quorate.card import card
-from quorate.errors import DataError, UsageError, require_choice
+from quorate.errors import DataError, QuorateError, UsageError, require_choice
 from quorate.labels import Codebook, Labels
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
 from quorate.votes.columns import detail_columns, note_of
@@ -106,6 +106,11 @@ class KnownAnswers:
     tasks: pl.Series
     labels: pl.Series
     missing: int
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """The answers as a table of task and label."""
+        return pl.DataFrame({"task": self.tasks, "label": self.labels})
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,9 +287,9 @@ def _from_table(source: Any, how: How, storage: Any, reading: Reading) -> Votes:
         return _from_matrix(plain, how, reading)
     try:
         return _read(source, how, reading)
-    except DataError as error:
+    except QuorateError as error:
         hints = filter(None, (nearly(file.look()) for file in opened_files(source)))
-        raise DataError(" ".join([str(error), *islice(hints, 1)])) from None
+        raise type(error)(" ".join([str(error), *islice(hints, 1)])) from None
 
 
 def _spelt(votes: Votes, classes: pl.Series | None, tidy: bool) -> Votes:
@@ -352,7 +357,7 @@ def from_export(export: Export, how: How, reading: Reading) -> Votes:
     report = replace(
         read.report, format=export.title, dropped=export.dropped, questions=votes, question=name
     )
-    known, notes = _known_of(question)
+    known, notes = _known_sets(question) if how.unlabelled else _known_of(question)
     return replace(
         read,
         report=report,
@@ -372,9 +377,18 @@ def _details(question: Question, several: bool, repeats: Repeats) -> pl.DataFram
     return rows.unique(["task", "worker"], keep=repeats, maintain_order=True)
 
 
+def _known_sets(question: Question) -> tuple[KnownAnswers | None, list[str]]:
+    """The known answers of an export where several may be right, a row for each of them."""
+    answers = question.known.unique(maintain_order=True)
+    if not len(answers):
+        return None, []
+    note = f"Known answers of the export to {answers['task'].n_unique():,} tasks are taken as gold."
+    return KnownAnswers(answers["task"], answers["label"], 0), [note]
+
+
 def _known_of(question: Question) -> tuple[KnownAnswers | None, list[str]]:
     """The known answers of an export, but for tasks with several different ones."""
-    answers = question.known.unique(maintain_order=True)
+    answers = question.known.drop_nulls().unique(maintain_order=True)
     one = answers.filter(~pl.col("task").is_duplicated())
     several = answers["task"].n_unique() - len(one)
     notes = []

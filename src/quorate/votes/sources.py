@@ -48,6 +48,7 @@ FORMATS = {
     ".xlsx": "excel",
 }
 UNTOLD = ("", ".txt")  # suffixes that leave the format to what is in the file
+OF_TOOLS = (".json", ".xml", ".zip")  # exports of other tools, in a directory without tables
 COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 REMOTE = ("s3", "gs", "gcs", "az", "abfs", "abfss", "hf", "http", "https")
 MISSING = ("", "NaN", "nan")
@@ -393,10 +394,12 @@ def files_of(path: str) -> list[Path] | None:
         raise DataError("The name of a file to read is empty.")
     place = Path(path)
     if _asked(place.is_dir, path):
-        files = [file for file in place.rglob("*") if file.is_file() and _is_input(file, place)]
-        if not files:
+        files = [file for file in place.rglob("*") if file.is_file() and _is_shown(file, place)]
+        tables = [file for file in files if format_of(file.name) is not None]
+        inputs = tables or [file for file in files if file.suffix.lower() in OF_TOOLS]
+        if not inputs:
             raise DataError(f"{path} has no file in it that ends in {', '.join(FORMATS)}.")
-        return sorted(files)
+        return sorted(inputs)
     if any(c in path for c in "*?[") and not _asked(place.exists, path):
         files = [Path(file) for file in glob(path, recursive=True) if Path(file).is_file()]  # noqa: PTH207
         if not files:
@@ -432,10 +435,9 @@ def _open_list(paths: Sequence[Any], format: str | None, missing: Sequence[str])
     return _open_several(origin, files, format, missing)
 
 
-def _is_input(file: Path, place: Path) -> bool:
-    """Whether a file is input, and not what programs put beside their output, such as _SUCCESS."""
-    hidden = any(part.startswith((".", "_")) for part in file.relative_to(place).parts)
-    return not hidden and format_of(file.name) is not None
+def _is_shown(file: Path, place: Path) -> bool:
+    """Whether a file is not what programs put beside their output, such as _SUCCESS."""
+    return not any(part.startswith((".", "_")) for part in file.relative_to(place).parts)
 
 
 def _open_several(

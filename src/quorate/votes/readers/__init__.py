@@ -14,7 +14,16 @@ from quorate.votes.readers.reader import Reader
 # The classes of readers by what `format` calls them. The first that knows a file's signature reads
 # it.
 MODULES: Mapping[str, str] = {
+    "label-studio": "label_studio:LabelStudio",
     "prodigy": "prodigy:Prodigy",
+    "argilla": "argilla:Argilla",
+    "labelbox": "labelbox:Labelbox",
+    "doccano": "doccano:Doccano",
+    "mturk": "mturk:MTurk",
+    "toloka": "toloka:Toloka",
+    "appen": "appen:Appen",
+    "ground-truth": "ground_truth:GroundTruth",
+    "cvat": "cvat:CVAT",
     "inspect": "inspect_ai:InspectAI",
     "promptfoo": "promptfoo:Promptfoo",
     "deepeval": "deepeval:DeepEval",

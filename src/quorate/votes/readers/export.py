@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,19 +16,29 @@ import polars as pl
 from quorate.arguments import nearest
 from quorate.errors import DataError
 from quorate.votes.faults import listed, shown
+from quorate.votes.naming import retyped
 from quorate.votes.readers.opening import Opened, failing
 from quorate.votes.readers.reader import Dropped, Found, Judged, Known, Reader, Vote
 
 # What a reader may stumble over in a record that is not as its tool writes it.
-STUMBLES = (KeyError, TypeError, AttributeError, ValueError, IndexError)
-VOTE, KNOWN = ("task", "worker", "label", "seconds", "time"), ("task", "label")
+STUMBLES: tuple[type[Exception], ...] = (
+    KeyError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    IndexError,
+)
+DETAILS = ("seconds", "time")
+VOTE, KNOWN = ("task", "worker", "label", *DETAILS), ("task", "label")
+Called = Callable[[Any], Any]
+AT_A_TIME = 1 << 16  # values that are Python objects before they are part of a column
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
     """Answers to one question: votes in rows of task, worker, label, seconds and time (null where
     the export has none), known answers in rows of task and label, and whether some votes name
-    several labels or none."""
+    several labels. Only then a vote may name none, in a row without a label."""
 
     votes: pl.DataFrame
     known: pl.DataFrame
@@ -69,10 +79,12 @@ class Export:
 def read_export(reader: Reader, files: Sequence[Opened], keep: Sequence[str] = ()) -> Export:
     """Read the files of an export, of which only votes and the fields to `keep` stay in memory."""
     origin = files[0].origin if len(files) == 1 else f"{files[0].origin} and {len(files) - 1} more"
-    found = _Collection(tuple(keep))
+    text = all(file.look().is_text for file in files)
+    found = _Collection(tuple(keep), text)
     for file in files:
-        for one in _guarded(reader, file):
-            found.add(one)
+        in_archive = not reader.takes_archives and file.look().shape == "zip"
+        for part in file.members() if in_archive else [file]:
+            _read_into(found, reader, part)
     questions = found.questions()
     if not questions:
         dropped = ", ".join(f"{n:,} {why}" for why, n in found.dropped.items())
@@ -89,13 +101,13 @@ def read_export(reader: Reader, files: Sequence[Opened], keep: Sequence[str] = (
     return Export(origin, reader.title, questions, dict(found.dropped), found.kept())
 
 
-def _guarded(reader: Reader, file: Opened) -> Iterator[Found]:
-    """What the reader finds; a record that is not as its tool writes it is one sentence."""
+def _read_into(found: _Collection, reader: Reader, file: Opened) -> None:
+    """Add what the reader finds; a record that is not as its tool writes it is one sentence."""
     n = 0
     try:
         with failing(file.origin, but=STUMBLES):
-            for n, found in enumerate(reader.read(file), start=1):  # noqa: B007
-                yield found
+            for n, one in enumerate(reader.read(file), start=1):  # noqa: B007
+                found.add(one)
     except DataError:
         raise
     except STUMBLES as error:
@@ -119,10 +131,33 @@ class _Column:
         key = value if isinstance(value, str) else (type(value), value)
         self.codes.append(self.place.setdefault(key, len(self.place)))
 
-    def series(self, name: str, called: Callable[[Any], Any]) -> pl.Series:
+    def series(self, name: str, called: Called, text: bool) -> pl.Series:
         values = [key if isinstance(key, str) else called(key[1]) for key in self.place]
         codes = pl.Series(self.codes, dtype=pl.UInt32)
-        return _of_one_type(name, values).gather(codes)
+        column = _of_one_type(name, values)
+        return (retyped(column) if text and column.dtype == pl.String else column).gather(codes)
+
+
+class _Parts:
+    """Values most of which differ, so that none is looked for among the others."""
+
+    def __init__(self) -> None:
+        self.last: list[Any] = []
+        self.parts: list[pl.Series] = []
+
+    def add(self, value: Any) -> None:
+        self.last.append(value)
+        if len(self.last) == AT_A_TIME:
+            self.parts.append(_of_one_type("", self.last))
+            self.last = []
+
+    def series(self, name: str, called: Called, text: bool) -> pl.Series:
+        parts = [*self.parts, _of_one_type("", self.last)]
+        types = {part.dtype for part in parts} - {pl.Null}
+        if pl.String in types and len(types) > 1:
+            parts = [part.cast(pl.String) for part in parts]
+        whole = pl.concat([part.to_frame() for part in parts], how="vertical_relaxed")
+        return whole[""].alias(name)
 
 
 class _Rows:
@@ -130,15 +165,17 @@ class _Rows:
 
     def __init__(self, names: Sequence[str], like: _Rows | None = None) -> None:
         shared = {} if like is None else like.columns
-        self.columns: dict[str, _Column] = {name: _Column(shared.get(name)) for name in names}
+        self.columns: dict[str, Any] = {  # _Column or _Parts
+            name: _Parts() if name in DETAILS else _Column(shared.get(name)) for name in names
+        }
 
     def add(self, *row: Any) -> None:
         for column, value in zip(self.columns.values(), row, strict=True):
             column.add(value)
 
-    def frame(self, called: Callable[[Any], Any]) -> pl.DataFrame:
+    def frame(self, called: Called, text: bool) -> pl.DataFrame:
         columns = self.columns.items()
-        return pl.DataFrame([column.series(name, called) for name, column in columns])
+        return pl.DataFrame([column.series(name, called, text) for name, column in columns])
 
 
 class _Answers:
@@ -151,11 +188,11 @@ class _Answers:
 
 
 class _Collection:
-    """What has been found in an export so far."""
+    """What has been found in an export so far; of tables of mere `text` numbers are numbers."""
 
-    def __init__(self, keep: tuple[str, ...]) -> None:
-        self.keep = keep
-        self.answers: dict[str, _Answers] = {}
+    def __init__(self, keep: tuple[str, ...], text: bool) -> None:
+        self.keep, self.text = keep, text
+        self.answers: defaultdict[str, _Answers] = defaultdict(_Answers)
         self.dropped: Counter[str] = Counter()
         self.models: set[str] = set()
         self.items: dict[Any, tuple[Any, ...]] = {}
@@ -167,25 +204,29 @@ class _Collection:
         if isinstance(found, Dropped):
             self.dropped[found.reason] += 1
             return
-        lost = _lost(found)
-        if lost:
-            self.dropped[f"without a {lost}"] += 1
-            return
-        answers = self.answers.setdefault(_text(found.question), _Answers())
         task = self._task(found.task)
-        said = found.label if isinstance(found.label, list) else [found.label]
-        labels = [label for label in said if _cell(label) is not None]
-        if isinstance(found, Known):
-            for label in labels:
-                answers.known.add(task, _cell(label))
-            return
-        answers.several |= len(labels) != 1
-        row = (task, _cell(found.worker))
-        when = (_seconds(found.seconds), _cell(found.time))
-        for label in labels or [None]:  # none of several is an answer too
-            answers.votes.add(*row, _cell(label), *when)
+        labels = found.label if isinstance(found.label, list) else [found.label]
+        cells = [cell for cell in map(_cell, labels) if cell is not None]
+        worker = _cell(found.worker) if isinstance(found, Vote) else ""
+        lost = [r for r, v in (("task", task), ("worker", worker)) if v is None]
+        if labels and not cells:
+            lost.append("label")
+        if lost:
+            self.dropped[f"without a {lost[0]}"] += 1
+        elif isinstance(found, Known):
+            for cell in cells or [None]:
+                self.answers[_text(found.question)].known.add(task, cell)
+        else:
+            self._add_vote(found, task, worker, cells)
+
+    def _add_vote(self, vote: Vote, task: Any, worker: Any, labels: list[Any]) -> None:
+        answers = self.answers[_text(vote.question)]
+        answers.several |= len(labels) > 1
+        seconds, time = _seconds(vote.seconds), _cell(vote.time)
+        for label in labels or [None]:  # none of several may be an answer too
+            answers.votes.add(task, worker, label, seconds, time)
         if self.keep and task not in self.items:
-            self._keep(task, found.item)
+            self._keep(task, vote.item)
 
     def _keep(self, task: Any, item: Mapping[str, Any]) -> None:
         self.fields = self.fields or list(item)
@@ -196,8 +237,11 @@ class _Collection:
     def _task(self, task: Any) -> Any:
         if not isinstance(task, Judged):
             return _cell(task)
+        item = _cell(task.item)
+        if item is None:
+            return None
         self.models.add(task.model)
-        return task._replace(item=_cell(task.item))
+        return task._replace(item=item)
 
     def _called(self, task: Any) -> Any:
         """What a task is called, now that all models are known."""
@@ -206,15 +250,16 @@ class _Collection:
         return f"{task.item} ({task.model})" if len(self.models) > 1 else task.item
 
     def questions(self) -> dict[str, Question]:
-        """Answers by question, that with most votes first."""
-        found = {
-            name: Question(
-                answers.votes.frame(self._called),
-                answers.known.frame(self._called),
-                answers.several,
-            )
-            for name, answers in self.answers.items()
-        }
+        """Answers by question, that with most votes first. A vote for none of several options is
+        one only where somebody chose several; else the question was not answered."""
+        found = {}
+        for name, answers in self.answers.items():
+            votes = answers.votes.frame(self._called, self.text)
+            known = answers.known.frame(self._called, self.text)
+            given = votes if answers.several else votes.drop_nulls("label")
+            if len(given) < len(votes):
+                self.dropped["without a label"] += len(votes) - len(given)
+            found[name] = Question(given, known, answers.several)
         with_votes = [(name, answers) for name, answers in found.items() if len(answers.votes)]
         return dict(sorted(with_votes, key=lambda item: -len(item[1].votes)))
 
@@ -227,14 +272,6 @@ class _Collection:
         tasks = _of_one_type("task", [self._called(task) for task in self.items])
         items = pl.DataFrame([tasks, *fields])
         return items.unique("task", keep="first", maintain_order=True)  # 1 and "1", as text
-
-
-def _lost(found: Vote | Known) -> str | None:
-    """The field without which this is no vote and no known answer."""
-    roles = ("task", "worker", "label") if isinstance(found, Vote) else ("task", "label")
-    cells = ((role, getattr(found, role)) for role in roles)
-    empty = (role for role, value in cells if not isinstance(value, list) and _cell(value) is None)
-    return next(empty, None)
 
 
 def field_of(item: Mapping[str, Any], name: str) -> tuple[Any] | tuple[()]:
@@ -254,8 +291,6 @@ def field_of(item: Mapping[str, Any], name: str) -> tuple[Any] | tuple[()]:
 
 def _cell(value: Any) -> Any:
     """A value as a cell: what is nested as JSON text, what is empty or no number as None."""
-    if isinstance(value, Judged):
-        value = value.item
     if value is None or value == "" or value != value:
         return None
     if isinstance(value, str):

@@ -63,11 +63,18 @@ def faults() -> tuple[type[BaseException], ...]:
 @dataclass(frozen=True)
 class Look:
     """What the first bytes of a file tell: the shape that its records are in, the first of them
-    (the last of which may be cut short), and the names of an archive's members."""
+    (the last of which may be cut short), and the names of an archive's members. Of an archive the
+    records are those of its first member that has some."""
 
     shape: Shape
     first: Sequence[Mapping[str, Any]] = ()
     members: Sequence[str] = ()
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the records are rows of a table whose cells are only text."""
+        cells = [cell for row in self.first for cell in row.values() if cell is not None]
+        return self.shape == "table" and all(isinstance(cell, str) for cell in cells)
 
     def has(self, *keys: str) -> bool:
         """Whether one of the first records has all these keys."""
@@ -83,6 +90,7 @@ class Opened:
     origin: str
     name: str
     stream: Callable[[], AbstractContextManager[BinaryIO]]
+    path: str = ""  # within its archive
 
     def look(self) -> Look:
         """What the first bytes tell; nothing is said of a file that cannot be read."""
@@ -102,8 +110,9 @@ class Opened:
         if start.startswith(b"<"):
             return Look("xml", [{"head": head.decode("utf-8", "replace")}])
         if start.startswith(ZIP):
-            with self.stream() as file, zipfile.ZipFile(file) as archive:
-                return Look("zip", members=archive.namelist())
+            members = list(self.members())
+            found = (member.look().first for member in members[:FIRST])
+            return Look("zip", next(filter(None, found), ()), [member.path for member in members])
         if start.startswith(PARQUET):
             with stderr_held(), self.stream() as file:
                 return Look("table", [dict.fromkeys(pl.read_parquet_schema(file))])
@@ -164,9 +173,8 @@ class Opened:
             names = [info.filename for info in archive.infolist() if not info.is_dir()]
         for name in names:
             if not PurePath(name).name.startswith(".") and "__MACOSX" not in name:
-                yield Opened(
-                    f"{self.origin}, {name}", PurePath(name).name, partial(self._member, name)
-                )
+                origin, stream = f"{self.origin}, {name}", partial(self._member, name)
+                yield Opened(origin, PurePath(name).name, stream, name)
 
     @contextmanager
     def _member(self, name: str) -> Iterator[BinaryIO]:
@@ -243,7 +251,7 @@ def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
 def opened_table(frame: Any, origin: str) -> OpenedTable:
     """A frame of polars or pandas as a file of records."""
     kind = OpenedTable if isinstance(frame, pl.DataFrame) else OpenedPandas
-    return kind(origin, "", io.BytesIO, frame)
+    return kind(origin, "", io.BytesIO, frame=frame)
 
 
 def opened_bytes(content: bytes, origin: str) -> Opened:
@@ -371,11 +379,27 @@ def _object(file: BinaryIO) -> Iterator[Any]:
 
 def _table(file: BinaryIO) -> Iterator[dict[str, Any]]:
     if _begins(file, PARQUET):
+        names = _class_names(file)
         for batch in pl.scan_parquet(file).collect_batches():
-            yield from batch.iter_rows(named=True)
+            for row in batch.iter_rows(named=True):
+                yield row | {column: _called_so(row[column], names[column]) for column in names}
         return
     with io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
         yield from _rows(text)
+
+
+def _class_names(file: BinaryIO) -> dict[str, Sequence[str]]:
+    """Names of the classes in columns of a Hugging Face data set that hold codes of them."""
+    about = pl.read_parquet_metadata(file).get("huggingface")
+    file.seek(0, io.SEEK_END)  # past the buffer, for polars reads on where the file itself stands
+    file.seek(0)
+    features = json.loads(about)["info"]["features"] if about else {}
+    kinds = ((name, kind) for name, kind in features.items() if isinstance(kind, dict))
+    return {name: kind["names"] for name, kind in kinds if kind.get("_type") == "ClassLabel"}
+
+
+def _called_so(code: Any, names: Sequence[str]) -> Any:
+    return names[code] if isinstance(code, int) and 0 <= code < len(names) else None
 
 
 def _rows(text: io.TextIOBase) -> Iterator[dict[str, Any]]:

@@ -8,10 +8,13 @@ from typing import Any
 from quorate.votes.readers.opening import Opened
 from quorate.votes.readers.reader import Dropped, Found, Reader, Vote
 
+MANUAL = "_manual"  # the end of the names of views in which parts of an input are marked
+
 
 class Prodigy(Reader):
     """Choices are votes for what was accepted; without options the answer itself, accept or
-    reject, is the vote. A task is an input, whatever was asked about it."""
+    reject, is the vote on whether the label fits. A task is an input, whatever was asked about it.
+    """
 
     name = "prodigy"
     title = "Prodigy"
@@ -26,6 +29,8 @@ def _vote(record: dict[str, Any]) -> Found:
     answer = record.get("answer")
     if answer == "ignore":
         return Dropped("ignored")
+    if str(record.get("_view_id") or "").endswith(MANUAL):
+        return Dropped("spans and boxes")
     label: Any = answer
     if "options" in record:
         if answer == "reject":

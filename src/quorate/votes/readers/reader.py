@@ -60,12 +60,14 @@ class Reader(ABC):
     `name` is what `format` calls it, and `title` what it is called in sentences. A file is this
     tool's if one of its first records has all keys of one of the `signatures`; it is nearly so if
     one has the first key of a signature and lacks others. A tool whose exports cannot be told by
-    keys alone overrides `sniff`.
+    keys alone overrides `sniff`. The members of an archive are read one after the other, each like
+    a file by itself, unless the reader `takes_archives` as a whole.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     signatures: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    takes_archives: ClassVar[bool] = False
 
     def sniff(self, look: Look) -> bool:
         """Whether a file is this tool's."""

@@ -1,0 +1,1 @@
+"""Quorate with other tools as they are, on real servers; not in the wheel."""
