@@ -243,16 +243,16 @@ def test_known_answers_of_nothing_give_empty_tables() -> None:
 @pytest.mark.parametrize("kind", [*LEARNERS, MajorityVote])
 @pytest.mark.parametrize("role", ROLES)
 def test_a_column_that_is_missing_is_named(kind: Any, role: str) -> None:
-    with pytest.raises(DataError, match=f"and none called {role}: rename it"):
+    with pytest.raises(DataError, match=f"and none called {role}: rename one"):
         kind().fit_predict(quiz().drop(columns=role))
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_column_that_is_missing_is_named_where_there_are_known_answers(role: str) -> None:
-    with pytest.raises(DataError, match=f"and none called {role}: rename it"):
+    with pytest.raises(DataError, match=f"and none called {role}: rename one"):
         GoldMajorityVote().fit(quiz().drop(columns=role), TRUTH)
     fitted = GoldMajorityVote().fit(quiz(), TRUTH)
-    with pytest.raises(DataError, match=f"and none called {role}: rename it"):
+    with pytest.raises(DataError, match=f"and none called {role}: rename one"):
         fitted.predict_proba(quiz().drop(columns=role))
     with pytest.raises(UsageError, match="true_labels is a Series of labels indexed by task"):
         GoldMajorityVote().fit(quiz(), TRUTH.reset_index())

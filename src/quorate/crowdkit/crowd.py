@@ -13,9 +13,7 @@ from quorate.errors import DataError, UsageError
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 from quorate.votes import listed, shown
-
-ROLES = ["task", "worker", "label"]
-OTHERWISE = "rename it, or give quorate.aggregate the name of the column."
+from quorate.votes.reading import ROLES
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,7 @@ class Crowd:
 def complete(data: Any) -> Any:
     """Tasks, workers and labels of a frame, of the rows that have all three."""
     require_frame(data)
-    votes = data[ROLES].dropna()
+    votes = data[list(ROLES)].dropna()
     lacking = len(data) - len(votes)
     if lacking:
         warnings.warn(
@@ -109,8 +107,8 @@ def require_frame(data: Any) -> None:
     for role in ROLES:
         if role not in data:
             raise DataError(
-                f"The table has the columns {listed(data.columns)} and none called {role}:"
-                f" {OTHERWISE}"
+                f"The table has the columns {listed(data.columns)} and none called {role}: rename"
+                " one, or tell quorate.aggregate which it is."
             )
 
 
