@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick label-studio lock clean
+.PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick fuzz label-studio lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -46,6 +46,7 @@ bench: $(VENV)/.installed-peers
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/race.py
 	$(BIN)/python benchmarks/methods.py
+	$(BIN)/python benchmarks/switch.py
 
 # What the default method is worth, on public and simulated crowds, and with known answers.
 field: $(VENV)/.installed-dev
@@ -58,6 +59,10 @@ chaos: $(VENV)/.installed-dev
 # The same in a minute.
 chaos-quick: $(VENV)/.installed-dev
 	$(BIN)/python -m chaos --seconds 60
+
+# 10,000 files that are not quite what other tools write: votes or one sentence.
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m chaos readers --times 100
 
 # A real Label Studio server: from annotations over its export to answers, and back as predictions.
 label-studio: $(VENV)/.installed .venv-label-studio/.installed

@@ -45,7 +45,8 @@ def main(
 ) -> None:
     """Attack what keeps votes, and count what holds.
 
-    NAME is an attack that --list names, or a group of them: online, stores, outputs, cluster.
+    NAME is an attack that --list names, or a group of them: online, stores, outputs, readers,
+    cluster.
     Without names those that are known not to hold yet are left out.
     Without --seconds or --times every attack is tried once. A failure comes with the command that
     tries the same again; the exit code is then 1.

@@ -21,7 +21,7 @@ from typing import Any, get_args, is_typeddict
 import click
 
 import quorate
-from quorate import datasets, metrics
+from quorate import crowdkit, datasets, metrics
 from quorate.cli import main
 from quorate.model import Method, Model
 from quorate.models import METHODS
@@ -265,6 +265,7 @@ def python_page() -> str:
         section_of("Parts of results, models and methods", quorate, PARTS),
         section_of("quorate.metrics", metrics, functions_of(metrics)),
         section_of("quorate.datasets", datasets, documented(datasets)),
+        section_of("quorate.crowdkit", crowdkit, crowdkit.__all__),
     ]
     return "# Python\n\n" + "\n\n".join(sections) + "\n"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.heldout import Gain
 
 NOTE = "The labels look ordered"
 
@@ -44,6 +45,18 @@ def test_a_scale_is_noted_and_its_order_gives_better_labels() -> None:
     assert wrong[True] < wrong[False]
 
 
+def test_a_scale_without_a_gain_is_noted_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, worker, grade = grades(7)
+    for gain, found in (
+        (Gain(0.02, 0.02), "no better"),
+        (Gain(-0.2, 0.02), "worse, by 0.200 nats"),
+        (Gain(0.1, 0.02), "better, by 0.100 nats"),
+    ):
+        monkeypatch.setattr("quorate.aggregation.gain_of_order", lambda *_, gain=gain: gain)
+        (note,) = notes_of(votes_of(worker, grade))
+        assert found in note
+
+
 def test_numbers_that_are_names_are_not_taken_for_a_scale() -> None:
     _, worker, grade = grades(10)
     mixed = np.random.default_rng(1).permutation(10)
@@ -58,13 +71,18 @@ def test_nobody_waits_for_it_unasked(options: dict[str, Any]) -> None:
     assert notes_of(votes_of(worker, grade), **options) == []
 
 
-def test_words_and_two_numbers_have_no_order_to_find(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_two_numbers_and_names_have_no_order_to_gain_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse(*given: Any) -> None:
         raise AssertionError("votes were held out")
 
     monkeypatch.setattr("quorate.aggregation.gain_of_order", refuse)
-    _, worker, grade = grades(3)
-    assert notes_of(votes_of(worker, np.array(["low", "mid", "high"])[grade])) == []
+    _, worker, grade = grades(7)
+    words = np.array(["awful", "bad", "poor", "fair", "good", "better", "best"])
+    assert notes_of(votes_of(worker, words[grade])) == []
     assert notes_of(votes_of(worker, np.minimum(grade, 1))) == []
+    mixed = np.array([2, 6, 0, 4, 1, 5, 3])
+    assert notes_of(votes_of(worker, mixed[grade])) == []
     with pytest.raises(AssertionError, match="held out"):
         notes_of(votes_of(worker, grade))

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from quorate.trust.correlated import independence as independence
     from quorate.trust.explanation import Explanation as Explanation
     from quorate.votes import Votes as Votes
+    from quorate.votes import questions as questions
     from quorate.votes import read_votes as read_votes
 
 __version__ = "0.1.0"
@@ -112,7 +113,7 @@ _NAMES = {
     "quorate.simulation.drawing": ("simulate",),
     "quorate.trust.correlated": ("Independence", "independence"),
     "quorate.trust.explanation": ("Explanation",),
-    "quorate.votes": ("Votes", "read_votes"),
+    "quorate.votes": ("Votes", "questions", "read_votes"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 

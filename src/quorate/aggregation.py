@@ -17,14 +17,14 @@ from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError, require_probability
 from quorate.fitting import Fit, Request, require_room, require_sensible, run
-from quorate.heldout import gain_of_order, with_feature_weight
+from quorate.heldout import Gain, gain_of_order, with_feature_weight
 from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.model import AnyModel
 from quorate.models import METHODS, Auto, Ordered, Taught, method_name, named
 from quorate.multilabel import Multilabel
 from quorate.result import Result
-from quorate.trust import Check, decide, n_decided
+from quorate.trust import Check, decide, n_decided, scale_of
 from quorate.votes import (
     KnownAnswers,
     Reading,
@@ -44,8 +44,8 @@ from quorate.votes.store import Progress, Storage
 
 MANY_VOTES = 2_000_000  # with which known answers are not compared unasked
 # With no more votes, and so many numbers as classes, it is tested whether these have an order. More
-# numbers are doubted without a test.
-FEW_VOTES, SCALE_SIZE = 200_000, (3, MANY_NUMBERS - 1)
+# numbers are doubted without a test, and of fewer nothing can be told.
+FEW_VOTES, SCALE_SIZE = 200_000, (4, MANY_NUMBERS - 1)
 
 Method = str | AnyModel | Callable[[Labels], Floats]
 
@@ -92,12 +92,15 @@ def aggregate(
 ) -> Result:
     """Turn votes into labels with confidences and workers with qualities.
 
-    `votes` is a path or a list of paths (CSV, TSV, JSON lines or Parquet; ``"-"`` for standard
-    input), the address of a database (with a `query` or a `table`), a pandas or polars frame, an
-    Arrow table, an iterable of (task, worker, label), or a matrix of tasks by workers with -1 or
-    NaN where there is no vote. Columns are task, worker and label unless `task_column`,
-    `worker_column` and `label_column` say otherwise. A worker's repeated answers to a task all
-    count, or only the first or last with `repeats`. Cells in `missing` are missing.
+    `votes` is a path or a list of paths (CSV, TSV, JSON, JSON lines, Parquet or Excel; ``"-"`` for
+    standard input), the export of another tool, the address of a database (with a `query` or a
+    `table`), a pandas or polars frame, an Arrow table, a Hugging Face dataset, an iterable of
+    (task, worker, label), or a matrix of tasks by workers with -1 or NaN where there is no vote.
+    Columns are task, worker and label unless `task_column`, `worker_column` and `label_column` say
+    otherwise. A table may be `wide`: `workers` are then the names of its columns of workers. A
+    worker's repeated answers to a task all count, or only the first or last with `repeats`. Cells
+    in `missing` are missing, and with `tidy` labels that differ only in spaces or case are one.
+    `keep` names columns of the tasks, such as their text, that the labels then have too.
 
     `method` is a name that `quorate.methods()` lists, a model with its options, such as
     ``quorate.DawidSkene(smoothing=0.1)``, or a function from `Labels` to a posterior ``[task,
@@ -153,6 +156,7 @@ def aggregate(
             storage=_storage(engine, model, several),
             separator=separator,
             unlabelled=several,
+            gold=gold,
             **reading,
         )
         if model.in_memory_only and engine.storage is not None:
@@ -162,8 +166,8 @@ def aggregate(
         if features is not None:
             read = with_features(read, read_features(features, reading))
         if several:
-            found = read.known.rows if read.known is not None else None
-            sets = found if gold is None else read_answer_sets(gold, reading, separator)
+            found = None if read.known is None else read.known.rows
+            sets = found if gold is None else read_answer_sets(gold, reading, separator, read)
             return _each_option(read, sets, plan, separator)
         known = read.known if gold is None else gold_for(votes, gold, reading)
         return _with_order_noted(fitted(read, known, plan), plan)
@@ -241,7 +245,7 @@ def fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
 
 
 def _with_order_noted(result: Result, plan: Plan) -> Result:
-    """The result with a note if auto would predict votes better with classes in their order."""
+    """The result with a note if numbers that are classes look like a scale."""
     votes = result.votes
     if not isinstance(plan.model, Auto) or plan.ordered is not False or votes is None:
         return result
@@ -251,14 +255,23 @@ def _with_order_noted(result: Result, plan: Plan) -> Result:
     if not SCALE_SIZE[0] <= n_classes <= SCALE_SIZE[1] or plan.request.engine.storage is not None:
         return result
     labels = replace(votes.labels, gold=None)
-    gain = gain_of_order(plan.model, labels, plan.request.engine)
-    if gain is None:
+    scale = scale_of(labels)
+    if scale is None or not scale.is_one:
         return result
-    note = (
-        "The labels look ordered: with ordered (--ordered) held-out votes are predicted better, by"
-        f" {gain:.3f} nats a vote."
+    gain = gain_of_order(plan.model, labels, plan.request.engine)
+    return result if gain is None else replace(result, notes=(*result.notes, _of_scale(gain)))
+
+
+def _of_scale(gain: Gain) -> str:
+    """What is to be gained from the order of a scale, in a sentence."""
+    found = "are predicted no better: there is little to gain"
+    if gain.is_sure:
+        better = "better" if gain.mean > 0 else "worse"
+        found = f"are predicted {better}, by {abs(gain.mean):.3f} nats a vote"
+    return (
+        "The labels look ordered: votes that differ are nearer to each other than by chance. With"
+        f" ordered (--ordered) held-out votes {found}."
     )
-    return replace(result, notes=(*result.notes, note))
 
 
 def _taught(model: AnyModel, votes: Votes, plan: Plan) -> tuple[AnyModel, Check | None]:
@@ -311,6 +324,7 @@ def result_of(found: Fit, votes: Votes) -> Result:
         read=votes.report,
         method=method_name(found.model),
         votes=votes,
+        items=votes.items,
     )
 
 

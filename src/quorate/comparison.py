@@ -245,7 +245,7 @@ def compare(
     candidates = _candidates(list(METHODS) if methods is None else methods)
     reading: Reading = some_of(how, Reading)
     ordered = order_of(how.get("ordered"))
-    read = read_votes(votes, **reading)
+    read = read_votes(votes, gold=gold, **reading)
     if not isinstance(ordered, bool):
         read = in_class_order(read, ordered)
     answers = read.known if gold is None else gold_for(votes, gold, reading)

@@ -187,12 +187,23 @@ def vote_log_likelihoods(held_out: HeldOut, posterior: Floats, engine: Engine) -
     return np.log(np.maximum(probability, 1e-300))
 
 
-def gain_of_order(model: AnyModel, labels: Labels, engine: Engine) -> float | None:
-    """How much better votes are predicted, in nats a vote, if classes are in the order of their
-    codes; None unless that is sure.
+class Gain(NamedTuple):
+    """How much better held-out votes are predicted, in nats a vote, and its standard error."""
 
-    A gain that is sure is worth taking, but not every scale has one: where classes are few, or
-    workers' votes many, confusion matrices learn by themselves which classes are near each other.
+    mean: float
+    error: float
+
+    @property
+    def is_sure(self) -> bool:
+        return abs(self.mean) > SURE * self.error
+
+
+def gain_of_order(model: AnyModel, labels: Labels, engine: Engine) -> Gain | None:
+    """How much better votes are predicted if classes are in the order of their codes; None if none
+    can be held out.
+
+    Not every scale has a gain: where classes are few, or workers' votes many, confusion matrices
+    learn by themselves which classes are near each other.
     """
     held_out = hold_out(labels, ORDER_HELD_OUT, model.seed)
     if held_out is None:
@@ -202,5 +213,4 @@ def gain_of_order(model: AnyModel, labels: Labels, engine: Engine) -> float | No
         for each in (Ordered(model), model)
     )
     gain = with_order - without
-    is_sure = gain.mean() > SURE * gain.std() / len(gain) ** 0.5
-    return float(gain.mean()) if is_sure else None
+    return Gain(float(gain.mean()), float(gain.std() / len(gain) ** 0.5))

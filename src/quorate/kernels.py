@@ -305,11 +305,20 @@ def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = No
     return log.reshape(counts.shape)
 
 
-def by_truth(table: Floats, n_classes: int) -> Floats:
-    """A table ``[worker * n_classes + label, (wrong, right)]`` with a column for each truth."""
-    wrong, right = table.reshape(-1, n_classes, 2).transpose(2, 0, 1)[..., None]
-    columns: Floats = np.where(np.eye(n_classes, dtype=bool), right, wrong)
-    return columns.reshape(-1, n_classes)
+def by_truth(weights: Floats) -> Floats:
+    """The table ``[worker * n_classes + label, truth]`` of ``weights[worker, label, (wrong,
+    right)]``.
+
+    Examples:
+        >>> by_truth(np.array([[[1.0, 5.0], [2.0, 7.0]]]))
+        array([[5., 1.],
+               [2., 7.]])
+    """
+    n_workers, n_classes, _ = weights.shape
+    table = buffers.empty((n_workers, n_classes, n_classes))
+    table[...] = weights[:, :, :1]
+    np.einsum("wll->wl", table)[...] = weights[:, :, 1]
+    return table.reshape(-1, n_classes)
 
 
 def right_and_wrong(counts: Floats, n_classes: int) -> Floats:

@@ -359,12 +359,12 @@ class Labels:
         right, wrong = self.weighted(correct), self.weighted(1 - correct)
         return self.crowd.scatter(np.stack([right, wrong], axis=1))
 
-    def sum_right_and_wrong(self, table: Floats) -> Floats:
-        """Sums ``[task, class]`` over a task's labels of their rows of a table ``[worker *
-        n_classes + label, (wrong, right)]``: the right column where a label names the class."""
+    def sum_right_and_wrong(self, weights: Floats) -> Floats:
+        """Sums ``[task, class]`` over a task's labels of their ``weights[worker, label, (wrong,
+        right)]``: the right one where a label names the class."""
         if self.n_classes <= kernels.FEW_CLASSES:
-            return self.pairs.gather(kernels.by_truth(table, self.n_classes))
-        wrong, right = self.said.gather(table).T
+            return self.pairs.gather(kernels.by_truth(weights))
+        wrong, right = self.said.gather(weights.reshape(-1, 2)).T
         sums = kernels.weighted_votes(self.indptr, self.label, right - wrong, self.n_classes)
         sums += kernels.task_sums(self.indptr, wrong)[:, None]
         return sums

@@ -19,6 +19,7 @@ from quorate.kernels import Floats
 from quorate.result import Result
 from quorate.trust import Check, Share, Shift, class_share_intervals
 from quorate.votes import Kind, Votes
+from quorate.votes.writers import Outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,7 @@ class Multilabel(Result):
     results: Mapping[Any, Result]
     named: int
     separator: str | None = None
+    said: Votes | None = None
 
     @classmethod
     def of(
@@ -105,9 +107,11 @@ class Multilabel(Result):
             read=replace(votes.report, repeated=0),
             method=every[0].method,
             votes=every[0].votes,
+            items=votes.items,
             results=results,
             named=named,
             separator=separator,
+            said=votes,
         )
 
     def _least_certain(self) -> list[tuple[Any, Any, float]]:
@@ -200,6 +204,13 @@ class Multilabel(Result):
                 pl.Series("confidence", confidence[order]),
             ]
         )
+
+    def outcome(self) -> Outcome:
+        """What writers for other tools need: of each task a list of labels."""
+        part, options = self.tasks.whole, self.codebook.classes
+        chosen = [options.filter(pl.Series(row)).to_list() for row in part.codes]
+        label = pl.Series("label", chosen, dtype=pl.List(options.dtype))
+        return self._outcome_of(label, _confidence(part).prod(axis=1), self.said)
 
     # What each option's result does by itself.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 import numpy as np
 import polars as pl
 
-from quorate import kernels, metrics, saving
+from quorate import __version__, kernels, metrics, saving
 from quorate.answers import STRATA, AnswersInMemory, Overview, Part
 from quorate.card import MOST_ROWS
 from quorate.engines.threads import Threads
@@ -51,6 +51,9 @@ from quorate.votes import (
     shown,
     with_features,
 )
+from quorate.votes.items import item_of, with_columns_of
+from quorate.votes.tables import in_parts, vote_table
+from quorate.votes.writers import Outcome, write_for, writer_for
 
 if TYPE_CHECKING:
     from quorate.report.plots import Plots
@@ -69,7 +72,8 @@ class Result(Fit):
     those with a row for each task are polars queries, and arrays are read when they are asked for.
     ``posterior[task, class]`` and ``answers[task]`` (codes) are in the order of `labels`,
     ``tally[worker]`` (the expected number of right and of wrong labels) in that of `workers`,
-    classes in that of `classes`. `votes` are those it was made of; they are not saved.
+    classes in that of `classes`. `votes` are those it was made of; they are not saved. `items` has
+    the columns that are kept of tasks.
     """
 
     codebook: Codebook
@@ -81,6 +85,7 @@ class Result(Fit):
     check: Check | None = None
     per_worker: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     votes: Votes | None = None
+    items: Frame | None = None
     saved_spread: Spread | None = None
     saved_intervals: Intervals | None = None
 
@@ -88,8 +93,10 @@ class Result(Fit):
 
     @property
     def labels(self) -> Any:
-        """A table of task, label, confidence and the model's other columns for tasks."""
-        return self.kind.give(self._by_task(self._label_frame))
+        """A table of task, label, confidence, the model's other columns for tasks, and the columns
+        that are kept of them."""
+        frame = self._by_task(self._label_frame)
+        return self.kind.give(with_columns_of(self.items, frame))
 
     @property
     def workers(self) -> Any:
@@ -288,27 +295,14 @@ class Result(Fit):
             frame: pl.DataFrame = make(self.codebook.tasks, self.tasks.whole)
             return frame
 
-        def read(
-            columns: list[str] | None, predicate: Any, n_rows: int | None, size: int | None
-        ) -> Iterator[pl.DataFrame]:
-            left = n_rows
-            for index, names in enumerate(self._task_names):
-                frame = make(names, self.tasks.part(index))
-                if left is not None:
-                    frame = frame.head(left)
-                    left -= len(frame)
-                frame = frame if columns is None else frame.select(columns)
-                yield frame if predicate is None else frame.filter(predicate)
-                if left == 0:
-                    return
+        def frames() -> Iterator[pl.DataFrame]:
+            for index, names in enumerate(self.task_names):
+                yield make(names, self.tasks.part(index))
 
-        from polars.io.plugins import register_io_source
-
-        schema = make(self._task_names[0], self.tasks.part(0)).schema
-        return register_io_source(read, schema=schema)
+        return in_parts(frames, make(self.task_names[0], self.tasks.part(0)).schema)
 
     @property
-    def _task_names(self) -> Sequence[pl.Series]:
+    def task_names(self) -> Sequence[pl.Series]:
         """Names of the tasks, in the same parts as the answers."""
         return [self.codebook.tasks] if self.votes is None else self.votes.blocks.segments()
 
@@ -350,7 +344,8 @@ class Result(Fit):
         params = self.model.newcomer(self.stats, self.params)
         posterior = np.concatenate([self._posterior_of(block, params) for block in labels.blocks()])
         part = Part(posterior, self._choose(posterior, labels), {})
-        return new.kind.give(answer_table(new.codebook.tasks, self.codebook.classes, part))
+        table = answer_table(new.codebook.tasks, self.codebook.classes, part)
+        return new.kind.give(with_columns_of(new.items, table))
 
     def explain(
         self,
@@ -384,13 +379,13 @@ class Result(Fit):
             self.method,
             self.kind,
         )
-        return explain(case, context, confidence)
+        return replace(explain(case, context, confidence), item=item_of(self.items, case.task))
 
     def _own_case(self, task: Any) -> Case:
         """The case of a task of this result, with its votes and its posterior."""
         if self.votes is None:
             raise UsageError("A result that was loaded does not have its votes: give them.")
-        segment, at, name = _place(task, self._task_names)
+        segment, at, name = _place(task, self.task_names)
         blocks = self.votes.blocks
         labels = blocks[segment] if self.tasks.in_files else self.votes.labels
         votes = replace(labels[at : at + 1], n_workers=labels.n_workers + 1, worker_key=None)
@@ -436,6 +431,47 @@ class Result(Fit):
         )
         return self._posterior_of(labels, self.model.newcomer(self.stats, self.params))
 
+    # For other tools.
+
+    def write_as(self, tool: str, path: str | Path, export: Any = None, **options: Any) -> None:
+        """Write the answers to a file in the form that another tool imports: ``"label-studio"``,
+        ``"label-studio-predictions"``, ``"argilla"``, ``"prodigy"``, ``"mturk"`` or
+        ``"huggingface"``.
+
+        `export` is the tool's export that the votes are from, which is read again; Hugging Face
+        needs none. With ``"mturk"``, `reject_below` is the accuracy below which work is rejected.
+        """
+        writer_for(tool, export, options)
+        found = {self.question: self.outcome()}
+        with Outputs() as outputs:
+            outputs.file(str(path), lambda file: write_for(tool, found, export, file, **options))
+
+    @property
+    def question(self) -> str:
+        """The question of an export that was answered; empty where it has no name."""
+        return (self.read.question if self.read else None) or ""
+
+    def outcome(self) -> Outcome:
+        """What writers for other tools need."""
+        part = self.tasks.whole
+        label = self.codebook.classes.gather(part.codes).alias("label")
+        sure = pl.Series(part.confidence >= self.min_confidence)
+        return self._outcome_of(label.set(~sure, None), part.confidence, self.votes)
+
+    def _outcome_of(self, label: pl.Series, confidence: Floats, votes: Votes | None) -> Outcome:
+        if votes is None:
+            raise UsageError("A result that was loaded does not have its votes: aggregate again.")
+        tasks = pl.concat([names.alias("task") for names in self.task_names])
+        frame = pl.DataFrame([tasks, label, pl.Series("confidence", confidence)])
+        return Outcome(
+            f"quorate {__version__} {self.method}".strip(),
+            with_columns_of(self.items, frame),
+            self.codebook.classes,
+            self.tasks.whole.posterior,
+            lambda: vote_table(votes).lazy().collect(),
+            lambda: self.workers_frame,
+        )
+
     # Saving.
 
     def save(self, path: str | Path) -> None:
@@ -469,11 +505,13 @@ class Result(Fit):
             for part, value in parts.items():
                 about[part] = saving.put(archive, part, value)
             about["answers"] = self._put_answers(archive)
-            saving.put_names(archive, "tasks", self._task_names)
+            saving.put_names(archive, "tasks", self.task_names)
             for name in ("workers", "classes", "features"):
                 names = getattr(self.codebook, name)
                 if names is not None:
                     saving.put_names(archive, name, [names])
+            if self.items is not None:
+                saving.put_table(archive, "items", self.items)
             archive.writestr("result.json", json.dumps(about, indent=1, default=np.generic.item))
 
     def _put_answers(self, archive: zipfile.ZipFile) -> dict[str, Any]:
@@ -558,10 +596,19 @@ def _read(archive: saving.Archive) -> Result:
         notes=tuple(about["notes"]),
         codebook=Codebook(*names),  # type: ignore[arg-type]
         read=None if about["read"] is None else ReadReport(**about["read"]),
+        items=saving.get_table(archive, "items"),
         saved_spread=restored(Spread, get("spread")) if about["spread"] else None,
         saved_intervals=restored(Intervals, get("confusion")) if about["confusion"] else None,
         **{name: about[name] for name in PLAIN},
     )
+
+
+def _are_items(items: Frame | None, tasks: pl.Series) -> bool:
+    """Whether a table has columns of these tasks, each of which is there once at most."""
+    if items is None:
+        return True
+    names = items.lazy().select("task").collect()["task"]
+    return names.dtype == tasks.dtype and names.is_unique().all() and len(names) <= len(tasks)
 
 
 def _largest_array(n_tasks: int, n_workers: int, n_classes: int, n_features: int) -> int:
@@ -599,6 +646,7 @@ def _checked(result: Result) -> Result:
         and bool(np.isfinite(tally).all() and (tally > -1e-9).all())
         and all(len(values) == n_workers for values in result.per_worker.values())
         and all(isinstance(note, str) for note in (result.method, *result.notes))
+        and _are_items(result.items, book.tasks)
     )
     if not sound or result._trial.shape != (1, n_classes):
         raise ValueError("An array has another shape, or values that it cannot have.")

@@ -54,8 +54,13 @@ def put_array(
 def put_names(archive: zipfile.ZipFile, name: str, names: Iterable[pl.Series]) -> None:
     """Write names that come in parts as a Parquet table in the archive."""
     frames = pl.concat([part.alias("name").to_frame().lazy() for part in names])
-    with tempfile.TemporaryFile() as table, archive.open(f"names/{name}.parquet", "w") as entry:
-        frames.sink_parquet(table)
+    put_table(archive, f"names/{name}", frames)
+
+
+def put_table(archive: zipfile.ZipFile, name: str, frame: pl.DataFrame | pl.LazyFrame) -> None:
+    """Write a table as a Parquet file in the archive."""
+    with tempfile.TemporaryFile() as table, archive.open(f"{name}.parquet", "w") as entry:
+        frame.lazy().sink_parquet(table)
         table.seek(0)
         shutil.copyfileobj(table, entry)
 
@@ -103,14 +108,22 @@ def get(archive: Archive, value: Any, models: Mapping[str, Callable[..., Any]]) 
 
 def get_names(archive: Archive, name: str) -> pl.Series | None:
     """Read the names that `put_names` wrote, all different; None if there are none."""
-    entry = f"names/{name}.parquet"
+    table = get_table(archive, f"names/{name}")
+    if table is None:
+        return None
+    names = table["name"]
+    if names.null_count() or names.n_unique() < len(names):
+        raise ValueError(f"{name} has a name twice, or none.")
+    return names
+
+
+def get_table(archive: Archive, name: str) -> pl.DataFrame | None:
+    """Read the table that `put_table` wrote; None if there is none."""
+    entry = f"{name}.parquet"
     if entry not in archive.namelist():
         return None
     content = archive.content(entry)
     rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
     if rows > DENSEST * len(content):
-        raise ValueError(f"{entry} has more names than it can hold.")
-    names = pl.read_parquet(io.BytesIO(content))["name"]
-    if names.null_count() or names.n_unique() < len(names):
-        raise ValueError(f"{entry} has a name twice, or none.")
-    return names
+        raise ValueError(f"{entry} has more rows than it can hold.")
+    return pl.read_parquet(io.BytesIO(content))

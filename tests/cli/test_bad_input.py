@@ -27,7 +27,8 @@ JSON = b"".join(
 )
 ANSWERS = [("1", "yes"), ("2", "no")]
 NO_COLUMN = "say which it is with {0}_column (--{0}-column)."
-FORMATS = ".csv, .tsv, .jsonl, .ndjson, .parquet"
+WRITTEN = ".csv, .tsv, .jsonl, .ndjson, .parquet"
+FORMATS = f"{WRITTEN}, .json, .xlsx"
 
 
 def parquet(table: dict[str, Any]) -> bytes:
@@ -70,7 +71,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "missing column in parquet": (
         "v.parquet",
         parquet({"task": [1], "walker": ["ann"], "label": [True]}),
-        "v.parquet has no column 'worker': its columns are task, walker, label; "
+        "v.parquet has no column 'worker': its columns are walker, task, label; "
         + NO_COLUMN.format("worker"),
     ),
     "two columns that fit": (
@@ -82,14 +83,15 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "the same column twice": (
         "v.csv",
         b"task,worker,label,label\n1,ann,yes,no\n",
-        "v.csv has more than one column that could be the label: its columns are task, worker,"
-        " label, label_duplicated_0; " + NO_COLUMN.format("label"),
+        "v.csv has more than one column that could be the label: its columns are label,"
+        " label_duplicated_0, task, worker; " + NO_COLUMN.format("label"),
     ),
     "old line ends": (
         "v.csv",
         CSV.replace(b"\n", b"\r"),
-        r"v.csv has no column 'label': its columns are task, worker, 'label\r1', ann, 'yes\r1',"
-        r" bob, 'no\r1', eve, ...; " + NO_COLUMN.format("label"),
+        r"v.csv has no column 'label': its columns are 'label\r1', task, worker, ann, 'yes\r1',"
+        r" bob, 'no\r1', eve, 'yes\r2', ann_duplicated_0, 'no\r2', bob_duplicated_0, no; "
+        + NO_COLUMN.format("label"),
     ),
     "broken UTF-8": (
         "v.csv",
@@ -355,7 +357,7 @@ def test_a_missing_file() -> None:
 
 def test_a_directory() -> None:
     Path("votes.csv").mkdir()
-    nothing = "votes.csv has no file in it that ends in .csv, .tsv, .jsonl, .ndjson, .parquet."
+    nothing = f"votes.csv has no file in it that ends in {FORMATS}."
     refuse(1, nothing, "votes.csv", "-o", "out/labels.csv")
 
 
@@ -366,19 +368,32 @@ def test_a_file_that_may_not_be_read() -> None:
     refuse(1, "v.csv cannot be read: Permission denied.", "v.csv", "-o", "out/labels.csv")
 
 
-@pytest.mark.parametrize("name", ["votes.txt", "votes", "votes.gz", "votes.csv.bz2"])
+@pytest.mark.parametrize("name", ["votes.dat", "votes.dat.gz", "votes.doc"])
 def test_a_name_that_does_not_say_its_format(name: str) -> None:
     Path(name).write_bytes(CSV)
     refuse(
         2,
-        f"The name {name} does not say its format: use {FORMATS} (also with .gz or .zst behind),"
-        " or say it with format (--format).",
+        f"The name {name} does not say its format: use {FORMATS} (also with .gz, .zst, .bz2, .xz"
+        " or .zip behind), or say it with format (--format).",
         name,
         "-o",
         "out/labels.csv",
     )
-    if not name.endswith("bz2"):
-        assert answer(name, "--format", "csv")[0] == ANSWERS
+    assert answer(name, "--format", "csv")[0] == ANSWERS
+
+
+@pytest.mark.parametrize("name", ["votes.txt", "votes", "votes.gz"])
+def test_a_name_that_says_nothing_leaves_the_format_to_the_file(name: str) -> None:
+    Path(name).write_bytes(CSV)
+    assert answer(name)[0] == ANSWERS
+
+
+def test_a_wide_table_and_its_options() -> None:
+    wide = "id,gpt,claude,llama,human\n1,yes,yes,No ,yes\n2,no,no,no,\n3,no,yes,yes,\n"
+    Path("wide.csv").write_text(wide)
+    long = [("1", "yes"), ("2", "no"), ("3", "yes")]
+    for more in ((), ("--wide",), ("--worker-columns", "gpt,claude,llama")):
+        assert answer("wide.csv", "--gold-column", "human", "--tidy", *more)[0] == long
 
 
 def test_a_compressed_parquet() -> None:
@@ -403,8 +418,9 @@ def test_many_columns_and_odd_names_stay_on_one_short_line() -> None:
     Path("v.csv").write_text(",".join(['"a\nb"', *names]) + "\n")
     result = run("aggregate", "v.csv")
     assert result.stderr == (
-        r"quorate: v.csv has no column 'task': its columns are 'a\nb', c0, c1, c2, c3, c4, c5, c6,"
-        " ...; say which it is with task_column (--task-column).\n"
+        r"quorate: v.csv has no column 'task': its columns are 'a\nb', "
+        f"{', '.join(names[:39])} and 2,962 more; say which it is with task_column"
+        " (--task-column).\n"
     )
 
 
@@ -430,7 +446,7 @@ def test_an_output_that_is_a_directory() -> None:
 @pytest.mark.parametrize("name", ["out/labels.xlsx", "out/labels"])
 def test_an_output_of_unknown_format(name: str) -> None:
     Path("v.csv").write_bytes(CSV)
-    sentence = f"The name {name} does not say its format: use {FORMATS}."
+    sentence = f"The name {name} does not say its format: use {WRITTEN}."
     refuse(2, sentence, "v.csv", "-o", name)
 
 
@@ -791,7 +807,8 @@ def test_other_words_for_missing() -> None:
         labels, summary = answer(*options)
         assert labels == [("1", "yes"), ("2", "NaN")]
         assert summary["read"]["dropped_missing"] == 2
-        lacking, *doubts = summary["notes"]
+        counted, lacking, *doubts = summary["notes"]
+        assert counted.startswith("'NaN' (1 votes) is counted as a label")
         assert lacking == "1 of 2 gold answers lack a field, and are left out."
         assert doubts == ["All votes are of one worker: how sure the answers are cannot be told."]
 

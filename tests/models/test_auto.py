@@ -147,6 +147,10 @@ def test_it_equals_the_slow_loops(
     np.testing.assert_allclose(result.posterior, expected, atol=1e-9)
 
 
+def climb(x: Any, n: Any) -> float:
+    return ladder.Ratio.of(x, n).share_of(ladder.FAR, ladder.SURE)
+
+
 def test_how_far_a_rung_is_climbed() -> None:
     """By the mean of what speaks for it less three standard errors, in which a task is a draw."""
     random = np.random.default_rng(0)
@@ -154,18 +158,15 @@ def test_how_far_a_rung_is_climbed() -> None:
     partly = 0
     for mean in (-0.01, 0.0, 0.02, 0.03, 0.05):
         x = n * random.normal(mean, 0.1, size=400)
-        found = ladder.Evidence.of(x, n.astype(float)).climb()
+        found = climb(x, n.astype(float))
         assert found == pytest.approx(slow.climb(x.tolist(), n.tolist()))
         partly += 0 < found < 1
     assert partly
-    assert ladder.Evidence.of(np.full(9, 0.3), np.ones(9)).climb() == 1.0
-    assert ladder.Evidence.of(np.zeros(0), np.zeros(0)).climb() == 0.0
+    assert climb(np.full(9, 0.3), np.ones(9)) == 1.0
+    assert climb(np.zeros(0), np.zeros(0)) == 0.0
     # The same votes in fewer tasks say less.
     alike, apart = np.repeat([0.5, -0.3], 50), np.array([0.5, -0.3] * 50)
-    of_tasks = [
-        ladder.Evidence.of(x.reshape(-1, 10).sum(axis=1), np.full(10, 10.0)).climb()
-        for x in (alike, apart)
-    ]
+    of_tasks = [climb(x.reshape(-1, 10).sum(axis=1), np.full(10, 10.0)) for x in (alike, apart)]
     assert of_tasks == [0.0, 1.0]
 
 
@@ -231,6 +232,16 @@ def test_a_given_temperature_is_taken() -> None:
 
 
 # What it must hold.
+
+
+def test_it_has_converged_after_all_its_steps_or_when_settled_but_not_when_cut_short() -> None:
+    labels = inverted(300)
+    whole, cut, settled = auto(labels, tol=0.0), auto(labels, max_iter=3), auto(labels, tol=0.5)
+    assert (whole.iterations, whole.converged) == (10, True)
+    assert (cut.iterations, cut.converged) == (3, False)
+    assert settled.iterations < 10 and settled.converged
+    longer = auto(labels, tol=0.0, max_iter=12)
+    assert (longer.iterations, longer.converged) == (12, True)
 
 
 def test_which_votes_are_held_out_does_not_depend_on_blocks() -> None:

@@ -119,7 +119,7 @@ def test_a_label_never_counts_against_the_class_it_names(n_classes: int) -> None
 
 
 def test_at_chance_is_the_middle_for_two_classes() -> None:
-    moved = no_worse_than_chance(np.array([[2.0, 6.0], [6.0, 2.0]]), others=1)
+    moved, _ = no_worse_than_chance(np.array([[2.0, 6.0], [6.0, 2.0]]), others=1)
     np.testing.assert_allclose(moved, [[4.0, 4.0], [6.0, 2.0]], atol=1e-12)
 
 

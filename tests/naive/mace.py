@@ -1,4 +1,4 @@
-"""MACE by variational Bayes, as loops.
+"""MACE by variational Bayes, and by maximum likelihood, as loops.
 
 D. Hovy, T. Berg-Kirkpatrick, A. Vaswani and E. Hovy, "Learning Whom to Trust with MACE" (2013).
 """
@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 
 from tests.naive.dawid_skene import Matrix, Trace
-from tests.naive.majority import Votes
+from tests.naive.majority import Votes, vote_shares
 from tests.naive.variational import divergence, geometric_means, variational
 
 
@@ -96,3 +96,37 @@ def mace(
 def matrix(know: float, spam: list[float]) -> Matrix:
     classes = range(len(spam))
     return [[know * (truth == label) + spam[label] for label in classes] for truth in classes]
+
+
+def likeliest_mace(
+    votes: Votes, n_workers: int, n_classes: int, iterations: int, smoothing: float
+) -> tuple[Matrix, list[float], Matrix]:
+    """MACE by maximum likelihood, the paper's other way to learn: the posterior, the probability of
+    knowing, and that of each label when spamming. A pseudo-count is added to expected counts."""
+    know = [0.5] * n_workers
+    spam = [[1 / n_classes] * n_classes for _ in range(n_workers)]
+    belief = vote_shares(votes, n_classes, {})
+    for _ in range(iterations):
+        knowing = [smoothing] * n_workers
+        spamming = [[smoothing] * n_classes for _ in range(n_workers)]
+        spams = [smoothing] * n_workers
+        for task, said in enumerate(votes):
+            for worker, label in said:
+                by_chance = (1 - know[worker]) * spam[worker][label]
+                knew = belief[task][label] * know[worker] / (know[worker] + by_chance)
+                knowing[worker] += knew
+                spams[worker] += 1 - knew
+                spamming[worker][label] += 1 - knew
+        know = [k / (k + s) for k, s in zip(knowing, spams, strict=True)]
+        spam = [[n / sum(row) for n in row] for row in spamming]
+        belief = []
+        for said in votes:
+            row = []
+            for truth in range(n_classes):
+                product = 1.0
+                for worker, label in said:
+                    by_chance = (1 - know[worker]) * spam[worker][label]
+                    product *= by_chance + know[worker] * (label == truth)
+                row.append(product)
+            belief.append([value / sum(row) for value in row])
+    return belief, know, spam

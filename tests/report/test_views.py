@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import quorate
@@ -158,3 +159,22 @@ def test_what_cannot_be_reported_is_said(tmp_path: Any, result: quorate.Result) 
     several = quorate.aggregate(CROWD.votes, "majority", multilabel=True)
     with pytest.raises(UsageError, match="one right answer"):
         report_of(several)
+
+
+def test_times_are_by_day_and_by_worker() -> None:
+    days = ["2026-01-01", "2026-01-02"]
+    votes = pl.DataFrame(
+        [
+            (f"t{t}", f"w{w}", "ab"[t % 2], float(1 + 9 * w), f"{days[t % 2]}T10:00:00")
+            for t in range(10)
+            for w in range(3)
+        ],
+        schema=["task", "worker", "label", "seconds", "time"],
+        orient="row",
+    )
+    times = report_of(quorate.aggregate(votes))["times"]
+    assert [(row["day"], row["votes"]) for row in times["days"]] == [(day, 15) for day in days]
+    assert {row["worker"]: row["seconds"] for row in times["speed"]["rows"]} == {
+        f"w{w}": 1 + 9 * w for w in range(3)
+    }
+    assert times["speed"]["too_fast"] == ["w0"]

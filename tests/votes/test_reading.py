@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import datetime
 import errno
 import gzip
 import io
 import json
+import lzma
 import os
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,11 +86,29 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "csv.gz": lambda directory: write(directory / "v.csv.gz", gzip.compress(TEXT)),
     "csv.zst": lambda directory: write(directory / "v.csv.zst", zstandard.compress(TEXT)),
     "tsv": lambda directory: write(directory / "v.tsv", TEXT.replace(b",", b"\t")),
+    "csv with semicolons": lambda directory: write(directory / "v.csv", TEXT.replace(b",", b";")),
+    "csv.gz with tabs": lambda directory: write(
+        directory / "v.csv.gz", gzip.compress(TEXT.replace(b",", b"\t"))
+    ),
+    "tsv with bars": lambda directory: write(directory / "v.tsv", TEXT.replace(b",", b"|")),
+    "txt": lambda directory: write(directory / "v.txt", TEXT.replace(b",", b"\t")),
+    "no suffix": lambda directory: write(directory / "v", TEXT),
+    "csv.bz2": lambda directory: write(directory / "v.csv.bz2", bz2.compress(TEXT)),
+    "csv.xz": lambda directory: write(directory / "v.csv.xz", lzma.compress(TEXT)),
+    "zip": lambda directory: write(directory / "v.zip", zipped(("of/v.csv", TEXT))),
+    "csv.zip": lambda directory: write(directory / "v.csv.zip", zipped(("v.csv", TEXT))),
+    "json": in_file(pl.DataFrame.write_json, "v.json"),
+    "json of lines": in_file(pl.DataFrame.write_ndjson, "v.json"),
+    "json.gz": lambda directory: write(
+        directory / "v.json.gz", gzip.compress(TABLE.write_json().encode())
+    ),
     "jsonl": in_file(pl.DataFrame.write_ndjson, "v.jsonl"),
     "parquet": in_file(pl.DataFrame.write_parquet, "v.parquet"),
     "polars": lambda _: TABLE,
     "polars, lazy": lambda _: TABLE.lazy(),
     "pandas": lambda _: TABLE.to_pandas(),
+    "pandas indexed by task": lambda _: TABLE.to_pandas().set_index("task"),
+    "pandas indexed by task and worker": lambda _: TABLE.to_pandas().set_index(["task", "worker"]),
     "pandas of objects": lambda _: TABLE.to_pandas().astype(object),
     "pandas of its own types": lambda _: TABLE.to_pandas().convert_dtypes(),
     "pandas of arrow": lambda _: TABLE.to_pandas(use_pyarrow_extension_array=True),
@@ -142,7 +163,7 @@ def test_a_matrix_without_votes(matrix: Any) -> None:
         read_votes(matrix)
 
 
-@pytest.mark.parametrize("matrix", [np.array([1, 0]), np.array([["a", "b"]]), np.ones((1, 1, 1))])
+@pytest.mark.parametrize("matrix", [np.array([1, 0]), np.array([[b"a"]]), np.ones((1, 1, 1))])
 def test_what_is_no_matrix_of_votes(matrix: Any) -> None:
     with pytest.raises(
         DataError, match=r"^A matrix of votes has tasks as rows, workers as columns"
@@ -295,10 +316,12 @@ def test_two_pandas_columns_of_one_name() -> None:
     ("votes", "sentence"),
     [
         ([], "The list of rows has no row with a task, a worker and a label."),
+        (["abc"], "There is no file abc."),
         (
-            ["abc"],
-            "The name abc does not say its format: use .csv, .tsv, .jsonl, .ndjson, .parquet (also"
-            " with .gz or .zst behind), or say it with format (--format).",
+            ["abc.dat"],
+            "The name abc.dat does not say its format: use .csv, .tsv, .jsonl, .ndjson, .parquet,"
+            " .json, .xlsx (also with .gz, .zst, .bz2, .xz or .zip behind), or say it with format"
+            " (--format).",
         ),
         ([(1, 2, 3), (1, 2)], "Row 1 is (1, 2), where (task, worker, label) was expected."),
         ([5], "Row 0 is 5, where (task, worker, label) was expected."),
@@ -662,6 +685,14 @@ def parquet(compression: Any) -> bytes:
     return file.getvalue()
 
 
+def zipped(*files: tuple[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return file.getvalue()
+
+
 VALID: dict[str, list[bytes]] = {
     ".csv": [TEXT, TEXT.replace(b"ann", b'"a, ""b""\nc"'), gzip.compress(TEXT, mtime=0)],
     ".tsv": [TEXT.replace(b",", b"\t")],
@@ -670,6 +701,9 @@ VALID: dict[str, list[bytes]] = {
         zstandard.compress(TABLE.write_ndjson().encode()),
     ],
     ".parquet": [parquet(c) for c in ("uncompressed", "zstd", "snappy", "lz4", "gzip")],
+    ".json": [json.dumps(TABLE.to_dicts()).encode(), gzip.compress(b'[{"task": 1}]', mtime=0)],
+    ".txt": [TEXT.replace(b",", b";"), bz2.compress(TEXT), lzma.compress(TEXT)],
+    ".zip": [zipped(("v.csv", TEXT)), zipped(("v.json", json.dumps(TABLE.to_dicts()).encode()))],
 }
 
 CELLS = st.sampled_from(
@@ -691,6 +725,10 @@ HEADERS = st.sampled_from(
         b"\x1f\x8b",
         b"\x28\xb5\x2f\xfd",
         b'{"task": 1, "worker": 2, "label": 3}\n',
+        b'[{"task": 1, "worker": 2, "label": 3},',
+        b"id;gpt;claude\n1;A;B\n2;B;B\n",
+        b"PK\x03\x04",
+        b"BZh",
     ]
 )
 ANYTHING = st.tuples(HEADERS, st.one_of(PIECES, st.binary(max_size=200))).map(b"".join)

@@ -24,6 +24,7 @@ from quorate.kernels import Codes, Floats
 from quorate.model import AnyModel
 from quorate.result import Result
 from quorate.votes import Kind, Reading, Votes, find, read_votes, shown
+from quorate.votes.items import with_columns_of
 from quorate.votes.store import Progress
 
 POLICIES = ("gain", "forest", "entropy", "random")
@@ -183,7 +184,7 @@ def assign(
     )
     asked.ask()
     return Assignment(
-        frame=_frame(asked, risk, read.codebook.tasks),
+        frame=with_columns_of(read.items, _frame(asked, risk, read.codebook.tasks)),
         curve_frame=_curve(asked),
         error_now=result.expected_error.error,
         error_after=asked.error,

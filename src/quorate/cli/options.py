@@ -126,7 +126,9 @@ def together(*options: Decorator[Any]) -> Decorator[Any]:
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were given: the others keep their defaults."""
-    return {name: value for name, value in options.items() if value not in (None, ())}
+    found = {name: value for name, value in options.items() if value not in (None, ())}
+    workers = found.pop("worker_columns", None)
+    return found if workers is None else found | {"workers": workers.split(",")}
 
 
 # Input
@@ -204,6 +206,23 @@ READING = together(
     click.option("--worker-column", metavar="NAME", help="Column of the worker."),
     click.option("--label-column", metavar="NAME", help="Column of the label."),
     click.option(
+        "--wide/--no-wide",
+        default=None,
+        help="The table has a row for each task and a column for each worker, or has not; found by"
+        " itself where there is no doubt.",
+    ),
+    click.option(
+        "--worker-columns",
+        metavar="NAME,...",
+        help="Columns of a wide table that are workers.",
+    ),
+    click.option(
+        "--tidy",
+        is_flag=True,
+        default=None,
+        help="Labels that differ only in spaces or case are one.",
+    ),
+    click.option(
         "--repeats",
         type=Words("quorate.votes.reading:Repeats"),
         help="Which of a worker's repeated answers to a task count: all of them, as long as nothing"
@@ -230,10 +249,27 @@ READING = together(
 )
 
 
+def names(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> list[str] | None:
+    """Names with commas between them, or given one by one."""
+    return [name.strip() for text in given for name in text.split(",") if name.strip()] or None
+
+
+KEEP = click.option(
+    "--keep",
+    metavar="NAME,...",
+    multiple=True,
+    callback=names,
+    help="Columns of the tasks, such as their text, that are kept beside their labels; of an export"
+    " fields of the task, with dots into nested ones.",
+)
+
+
 def gold_option(help: str) -> Decorator[Any]:
     """The option of known answers: whether they are a file or a column, the votes tell."""
     return click.option(
         "--gold",
+        "--gold-column",
+        "gold",
         metavar="FILE|COLUMN",
         type=click.Path(),
         callback=perhaps_input_file,

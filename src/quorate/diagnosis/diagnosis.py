@@ -185,7 +185,7 @@ def diagnose(
         read = votes.own_votes
         aggregated = partial(_same, votes)
     else:
-        read = read_votes(votes, **reading)
+        read = read_votes(votes, gold=gold, **reading)
         known = read.known if gold is None else gold_for(votes, gold, reading)
         aggregated = partial(_aggregated, read, known, worker_kinds, seed, threads)
         if known is not None:

@@ -42,6 +42,7 @@ from quorate.models.members import (
 )
 from quorate.options import option
 
+STEPS = 10  # that each model takes, unless all have settled before
 LITTLE = 0.01  # a weight below which a model is left out
 VOTE_SHARE, WARMER = 0.1, 0.3
 INDEPENDENT_SPREAD, MORE_SPREAD = 0.3, 0.55  # of errors' log-odds, by simulated and real crowds
@@ -52,7 +53,7 @@ NOTHING_HELD_OUT = "No vote could be held out to weight the models by."
 class Params(NamedTuple):
     """The members' parameters; their ``weights``, and the ``dependence`` of votes (delta); the
     number of votes that were held out for these; the number of rounds so far, the members'
-    ``log_evidence`` in the round before, and whether the next sweep is the ``last``."""
+    ``log_evidence`` in the round before, and whether it has ``settled``."""
 
     members: MemberParams
     weights: Floats
@@ -60,7 +61,7 @@ class Params(NamedTuple):
     held_out: int
     rounds: int = 0
     log_evidence: float = -np.inf
-    last: bool = False
+    settled: bool = False
 
 
 class Stats(NamedTuple):
@@ -104,7 +105,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         at_least=0,
     )
     max_iter: int = option(
-        10, "Maximum number of iterations of each model: more serve no crowd better.", at_least=1
+        STEPS, "Maximum number of iterations of each model: more serve no crowd better.", at_least=1
     )
     ties: Ties = option("random", "How ties are broken: first, random by seed, or shared.")
     seed: int = option(0, "Seed for which votes are held out, and for ties.", at_least=0)
@@ -123,9 +124,10 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         opening: tuple[type[ladder.Opening], ...] = (
             *(ladder.Look, ladder.Split, ladder.Start, ladder.FitKept, ladder.Judge),
             *(independence.Count, independence.Test),
-            Begin,
         )
-        return (*(phase(self.members, self.max_iter, self.tol) for phase in opening), self)
+        members = Members.of(self.seed, bounded=False)
+        begin = Begin(self.members, self.max_iter, self.tol)
+        return (*(phase(members, self.max_iter, self.tol) for phase in opening), begin, self)
 
     # The fit of the members to all votes.
 
@@ -135,27 +137,34 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         """One step of the members; only in the last sweep their beliefs are kept."""
         swept = self.members.sweep(block, params.members)
         stats = MemberStats(*(sums for _, sums in swept))
-        if not params.last:
+        if not self._is_last(params):
             return None, Stats(stats)
         beliefs = self.members.beliefs(block, params.members, swept)
         return beliefs, Stats(stats, _differ(beliefs))
 
+    def _is_last(self, params: Params) -> bool:
+        return params.settled or params.rounds + 1 >= self.max_iter
+
     def estimate(self, stats: Stats, params: Params) -> Params:
-        now, rounds = self.members.log_evidence(stats.members), params.rounds + 1
+        now = self.members.log_evidence(stats.members)
         settled = abs(now - params.log_evidence) <= self.tol * abs(now)
         return params._replace(
             members=self.members.estimate(stats.members, params.members),
-            rounds=rounds,
+            rounds=params.rounds + 1,
             log_evidence=now,
-            last=params.last or settled or rounds + 1 >= self.max_iter,
+            settled=params.settled or settled,
         )
 
     def progress(self, stats: Stats, params: Params) -> Step:
         present = self.members.present(stats.members, params.members)
         steps = [model.progress(sums, of_model) for model, sums, of_model in present]
-        return Step(sum(step.objective for step in steps), None, unfinished=not params.last)
+        objective = sum(step.objective for step in steps)
+        all_steps = params.rounds + 1 >= max(STEPS, self.max_iter)
+        return Step(objective, None, unfinished=not (params.settled or all_steps))
 
     def converged(self, steps: Sequence[Step]) -> bool:
+        """When the models have settled, or have taken all their steps, of which a lower `max_iter`
+        leaves some out."""
         return not steps[-1].unfinished
 
     # What is believed.
@@ -244,7 +253,6 @@ class Begin(ladder.Opening):
             weights,
             params.dependence,
             params.held_out,
-            last=self.rounds == 1,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -47,13 +48,25 @@ def divergence(
     is their `mean_log`, where it is at hand."""
     from scipy.special import gammaln
 
-    prior = np.broadcast_to(prior, concentration.shape)
     more: Floats = concentration - prior
     return float(
         np.sum(more * (mean_log(concentration, axis) if log is None else log))
-        + np.sum(gammaln(prior) - gammaln(concentration))
-        + np.sum(gammaln(concentration.sum(axis=axis)) - gammaln(prior.sum(axis=axis)))
+        + np.sum(gammaln(concentration.sum(axis=axis)) - gammaln(concentration).sum(axis=axis))
+        - _log_normalisers(prior, concentration.shape, axis)
     )
+
+
+def _log_normalisers(prior: Floats | float, shape: tuple[int, ...], axis: int) -> float:
+    """The logarithms of what normalises Dirichlet densities, summed over an array of this shape, in
+    which one that is the same for many is looked at once."""
+    from scipy.special import gammaln
+
+    some = np.array(prior, ndmin=len(shape))
+    whole = list(some.shape)
+    whole[axis] = shape[axis]
+    some = np.broadcast_to(some, whole)
+    logs = gammaln(some.sum(axis=axis)) - gammaln(some).sum(axis=axis)
+    return float(logs.sum()) * math.prod(shape) / some.size
 
 
 def same_for_all(prior: Floats) -> RowPrior:

@@ -25,7 +25,7 @@ from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
 from quorate.model import by_worker, dense
 from quorate.models import dirichlet
-from quorate.models.ladder import Findings, Fold, Opening
+from quorate.models.ladder import Findings, Fold, Opening, Ratio
 from quorate.models.members import mixture
 
 SURE, FAR = 1.5, 0.05  # delta = (slope - SURE s.e.) / FAR
@@ -69,43 +69,22 @@ class Count(Opening):
         return Testing(tuple(tables), params)
 
 
-class Regression(NamedTuple):
-    """Sums over tasks, with u the sum of r f over a task's held-out votes, and v that of f²."""
-
-    u: float
-    v: float
-    uu: float
-    uv: float
-    vv: float
-
-    @classmethod
-    def of(cls, u: Floats, v: Floats) -> Regression:
-        return cls(*map(float, (u.sum(), v.sum(), u @ u, u @ v, v @ v)))
-
-    def dependence(self) -> float:
-        """delta, from 0 to 1."""
-        total = self.v + ITS_WORTH
-        slope = (self.u + USUAL_SLOPE * ITS_WORTH) / total
-        variance = max(self.uu - 2 * slope * self.uv + slope**2 * self.vv, 0.0) / total**2
-        return float(np.clip((slope - SURE * variance**0.5) / FAR, 0, 1))
-
-
 class Test(Opening):
-    """How far votes depend on each other beyond the truth."""
+    """How far votes depend on each other beyond the truth: the slope is the ratio of r f to f²,
+    each summed over a task's held-out votes."""
 
-    def sweep(
-        self, block: Labels, params: Testing, local: tuple[Fold, ...]
-    ) -> tuple[None, Regression]:
+    def sweep(self, block: Labels, params: Testing, local: tuple[Fold, ...]) -> tuple[None, Ratio]:
         u, v = np.zeros((2, local[0].kept.n_tasks))
         for fold, table in zip(local, params.tables, strict=False):
             assert fold.mixed is not None
             f = _means(fold.kept, lean(fold.kept, fold.mixed, table.shares))
             u += f * fold.by_task(lean(fold.held_out, fold.mixed, table.shares))
             v += f**2 * fold.n_held_out()
-        return None, Regression.of(u, v)
+        return None, Ratio.of(u, v)
 
-    def estimate(self, stats: Regression, params: Testing) -> Findings:
-        return params.found._replace(dependence=stats.dependence())
+    def estimate(self, stats: Ratio, params: Testing) -> Findings:
+        usual = stats._replace(u=stats.u + USUAL_SLOPE * ITS_WORTH, v=stats.v + ITS_WORTH)
+        return params.found._replace(dependence=usual.share_of(FAR, SURE))
 
 
 def lean(votes: Labels, q: Floats, shares: Floats) -> Floats:

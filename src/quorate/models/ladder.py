@@ -191,36 +191,44 @@ class FitKept(Opening):
         return False
 
 
-class Evidence(NamedTuple):
-    """Sums over tasks, with x and n those of a task's held-out votes, for the mean of x and its
-    standard error."""
+class Ratio(NamedTuple):
+    """Sums over tasks, each of which is one draw of u and v, for the ratio of the sum of u to that
+    of v and its standard error."""
 
-    x: float
-    n: float
-    xx: float
-    xn: float
-    nn: float
+    u: float
+    v: float
+    uu: float
+    uv: float
+    vv: float
 
     @classmethod
-    def of(cls, x: Floats, n: Floats) -> Evidence:
-        return cls(*map(float, (x.sum(), n.sum(), x @ x, x @ n, n @ n)))
+    def of(cls, u: Floats, v: Floats) -> Ratio:
+        """Without BLAS, whose threads would wait for each other, and whose bits differ."""
+        sums = (np.add.reduce(each) for each in (u, v, u * u, u * v, v * v))
+        return cls(*map(float, sums))
 
-    def climb(self) -> float:
-        """How far the rung is climbed, from 0 to 1."""
-        mean = self.x / max(self.n, 1.0)
-        variance = (
-            max(self.xx - 2 * mean * self.xn + mean**2 * self.nn, 0.0) / max(self.n, 1.0) ** 2
-        )
-        return float(np.clip((mean - SURE * variance**0.5) / FAR, 0, 1))
+    @property
+    def value(self) -> float:
+        return self.u / (self.v or 1.0)
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        spread = self.uu - 2 * self.value * self.uv + self.value**2 * self.vv
+        return float(max(spread, 0.0) ** 0.5 / (self.v or 1.0))
+
+    def share_of(self, far: float, sure: float) -> float:
+        """The ratio less so many standard errors, as a share of what is far, from 0 to 1."""
+        return float(np.clip((self.value - sure * self.error) / far, 0, 1))
 
 
 class Rungs(NamedTuple):
-    """Number of held-out votes, and what they say for matrices against one coin, and for kinds
-    against matrices."""
+    """Number of held-out votes, and how much better a vote is predicted by matrices than by one
+    coin, and by kinds than by matrices."""
 
     held_out: int
-    matrices: Evidence
-    kinds: Evidence
+    matrices: Ratio
+    kinds: Ratio
 
 
 class Judge(Opening):
@@ -244,11 +252,11 @@ class Judge(Opening):
                 matrices += fold.by_task(evenly - one_coin)
                 kinds += fold.by_task(two_kinds - evenly)
         held_out = sum(fold.held_out.n_labels for fold in local)
-        return tuple(judged), Rungs(held_out, Evidence.of(matrices, n), Evidence.of(kinds, n))
+        return tuple(judged), Rungs(held_out, Ratio.of(matrices, n), Ratio.of(kinds, n))
 
     def estimate(self, stats: Rungs, params: Findings) -> Findings:
-        a = LEAST_MATRICES + MORE_MATRICES * stats.matrices.climb()
-        g = MOST_KINDS * stats.kinds.climb()
+        a = LEAST_MATRICES + MORE_MATRICES * stats.matrices.share_of(FAR, SURE)
+        g = MOST_KINDS * stats.kinds.share_of(FAR, SURE)
         h = a * (1 - g)
         weights = np.array([1 - a, HIERARCHICAL * h, (1 - HIERARCHICAL) * h, a * g])
         if not params.with_matrices:  # MACE alone stands for them

@@ -94,7 +94,8 @@ class MACE(EM[Params, Stats]):
     # E-step: P(T, A), summed over who spams where.
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
-        log_joint = block.sum_right_and_wrong(params.log_weights)
+        by_worker_and_label = params.log_weights.reshape(-1, block.n_classes, 2)
+        log_joint = block.sum_right_and_wrong(by_worker_and_label)
         log_joint += params.state.log_prior
         return log_joint
 
@@ -133,10 +134,14 @@ class MACE(EM[Params, Stats]):
         competence = np.stack([a + know.sum(axis=1), b + spam.sum(axis=1)], axis=1)
         return self._weigh(competence, self.strategy_prior + spam, state)
 
+    def log_shares(self, pseudo_counts: Floats) -> Floats:
+        """Logarithms of the shares in each row of a posterior: their means."""
+        return dirichlet.mean_log(pseudo_counts)
+
     def _weigh(self, competence: Floats, strategy: Floats, state: EMState) -> Params:
-        """The weights of labels under a posterior: exponentials of mean logs."""
-        log_know, log_spam = dirichlet.mean_log(competence).T[:, :, None]
-        wrong = log_spam + dirichlet.mean_log(strategy)  # P(S = 1) P(A | S = 1)
+        """The weights of labels under a posterior."""
+        log_know, log_spam = self.log_shares(competence).T[:, :, None]
+        wrong = log_spam + self.log_shares(strategy)  # P(S = 1) P(A | S = 1)
         right = np.logaddexp(log_know, wrong)  # P(S = 0) + P(S = 1) P(A | S = 1)
         log_weights = np.stack([wrong.ravel(), right.ravel()], axis=1)
         return Params(log_weights, competence, strategy, state)

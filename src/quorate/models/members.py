@@ -45,8 +45,9 @@ class Members:
     models: tuple[Any, ...]
 
     @classmethod
-    def of(cls, seed: int) -> Members:
-        return _members(seed)
+    def of(cls, seed: int, bounded: bool = True) -> Members:
+        """With their bounds of the likelihood, or without where nobody looks at these."""
+        return _members(seed, bounded)
 
     # Where they begin: the vote, and for kinds the step of agreement that splits tasks.
 
@@ -134,13 +135,18 @@ def _opening(model: Any) -> Any:
     return two_kinds.Start(model) if isinstance(model, two_kinds.TwoKinds) else em.FromVote(model)
 
 
+class Unbounded(two_kinds.TwoKinds):
+    bounded = False
+
+
 @lru_cache
-def _members(seed: int) -> Members:
+def _members(seed: int, bounded: bool) -> Members:
+    kinds = two_kinds.TwoKinds if bounded else Unbounded
     return Members(
         (
             one_coin_bayes.OneCoinBayes(seed=seed),
             hierarchical.Hierarchical(seed=seed),
             mace.MACE(prior="root", seed=seed),
-            two_kinds.TwoKinds(seed=seed),
+            kinds(seed=seed),
         )
     )

@@ -108,8 +108,11 @@ class OneCoinBayes(EM[Params, Stats]):
     # E-step.
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
-        wrong_and_right = params.log_weights[:, ::-1]
-        log_joint = block.sum_right_and_wrong(np.repeat(wrong_and_right, block.n_classes, axis=0))
+        wrong_and_right = params.log_weights[:, None, ::-1]
+        of_every_label = np.broadcast_to(
+            wrong_and_right, (len(wrong_and_right), block.n_classes, 2)
+        )
+        log_joint = block.sum_right_and_wrong(of_every_label)
         log_joint += params.state.log_prior
         return log_joint
 
@@ -144,8 +147,7 @@ class OneCoinBayes(EM[Params, Stats]):
 
     def _posterior(self, counts: Floats, crowd: Floats, kappa: float, state: EMState) -> Params:
         others = max(len(state.log_prior) - 1, 1)
-        pseudo_counts = no_worse_than_chance(counts + kappa * crowd, others)
-        log_weights = dirichlet.mean_log(pseudo_counts)
+        pseudo_counts, log_weights = no_worse_than_chance(counts + kappa * crowd, others)
         log_weights[:, 1] -= np.log(others)
         log_weights[:, 0] = np.maximum(log_weights[:, 0], log_weights[:, 1])  # despite rounding
         return Params(log_weights, pseudo_counts, crowd, kappa, state)
@@ -206,26 +208,35 @@ class OneCoinBayes(EM[Params, Stats]):
 
 def _divergence(params: Params) -> float:
     """How far the posterior of accuracies is from their prior."""
-    return dirichlet.divergence(params.pseudo_counts, params.kappa * params.crowd)
+    others = max(len(params.state.log_prior) - 1, 1)
+    mean_log = params.log_weights + np.array([0.0, np.log(others)])
+    return dirichlet.divergence(params.pseudo_counts, params.kappa * params.crowd, log=mean_log)
 
 
-def no_worse_than_chance(pseudo_counts: Floats, others: int) -> Floats:
+def no_worse_than_chance(pseudo_counts: Floats, others: int) -> tuple[Floats, Floats]:
     """Beta posteriors ``[worker, (right, wrong)]`` by which a right label weighs no less than any
-    of so many others: counts of wrong labels move to the right where it would."""
-    low = np.flatnonzero(_excess(pseudo_counts, others) < 0)
+    of so many others, and their mean logarithms: counts of wrong labels move to the right where it
+    would."""
+    mean_log = dirichlet.mean_log(pseudo_counts)
+    low = np.flatnonzero(_excess(mean_log, others) < 0)
     if not len(low):
-        return pseudo_counts
-    moved = np.zeros(len(pseudo_counts))
-    moved[low] = _root(
-        lambda x: _excess(pseudo_counts[low] + x[:, None] * [1, -1], others), pseudo_counts[low, 1]
-    )
-    return pseudo_counts + moved[:, None] * [1, -1]
+        return pseudo_counts, mean_log
+    of_low = pseudo_counts[low]
+
+    def moved(x: Floats) -> Floats:
+        return of_low + np.stack([x, -x], axis=1)
+
+    x = _root(lambda x: _excess(dirichlet.mean_log(moved(x)), others), of_low[:, 1])
+    pseudo_counts = pseudo_counts.copy()
+    pseudo_counts[low] = moved(x)
+    mean_log[low] = dirichlet.mean_log(moved(x))
+    return pseudo_counts, mean_log
 
 
-def _excess(pseudo_counts: Floats, others: int) -> Floats:
+def _excess(mean_log: Floats, others: int) -> Floats:
     """By how much more a right label weighs than a wrong one: the difference of geometric means,
     but for a factor, which grows almost in a line with what moves to the right."""
-    right, wrong = np.exp(dirichlet.mean_log(pseudo_counts)).T
+    right, wrong = np.exp(mean_log).T
     excess: Floats = others * right - wrong
     return excess
 

@@ -24,7 +24,8 @@ import numpy as np
 from quorate.errors import UsageError
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyModel, AnyPhase, Calibration, Model, Phase, Step, Ties
+from quorate.model import AnyModel, AnyPhase, Calibration, Model, Phase, Step
+from quorate.models.wrapper import Wrapper
 
 MOST_CLASSES = 1000  # each has a model of its own
 
@@ -172,7 +173,7 @@ class ByThreshold(Model[Thresholds, Thresholds, Thresholds]):
 
 
 @dataclass(frozen=True, eq=False)
-class Ordered(ByThreshold):
+class Ordered(Wrapper, ByThreshold):
     """A model for two classes, or any number, on each threshold between ordered classes.
 
     `objective` and the log-likelihood are sums over the thresholds. Options of the model that are
@@ -186,23 +187,9 @@ class Ordered(ByThreshold):
         array([0, 2], dtype=int32)
     """
 
-    model: AnyModel
-
     def __post_init__(self) -> None:
         if self.model.in_memory_only:
             raise UsageError(f"{self.model.name} is a function: ordered is for models.")
-
-    @property
-    def ties(self) -> Ties:
-        return self.model.ties
-
-    @property
-    def seed(self) -> int:
-        return self.model.seed
-
-    @property
-    def takes_weights(self) -> bool:  # type: ignore[override]
-        return self.model.takes_weights
 
     def calibration(self, params: Thresholds) -> Calibration:
         return self.model.calibration(params[0])

@@ -23,13 +23,14 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyModel, AnyPhase, Calibration, Model, Step, Ties
+from quorate.model import AnyPhase, Calibration, Step
+from quorate.models.wrapper import Wrapper
 
 LEAST = 1e-6  # probability of a class, before it is corrected
 
 
 @dataclass(frozen=True, eq=False)
-class Taught(Model[Any, Any, Any]):
+class Taught(Wrapper):
     """A model, with the ``scale`` a of its log-posterior and ``vote_weights[worker]``, b.
 
     Examples:
@@ -40,7 +41,6 @@ class Taught(Model[Any, Any, Any]):
         array([[0.21, 0.79]])
     """
 
-    model: AnyModel
     scale: float
     vote_weights: Floats
 
@@ -54,30 +54,6 @@ class Taught(Model[Any, Any, Any]):
         return block.with_known(self.correct(block, self.model.posterior(block, params, local)))
 
     # Everything else is the model's.
-
-    @property
-    def params_type(self) -> Any:
-        return self.model.params_type
-
-    @property
-    def stats_type(self) -> Any:
-        return self.model.stats_type
-
-    @property
-    def takes_weights(self) -> bool:  # type: ignore[override]
-        return self.model.takes_weights
-
-    @property
-    def ties(self) -> Ties:
-        return self.model.ties
-
-    @property
-    def seed(self) -> int:
-        return self.model.seed
-
-    @property
-    def max_iter(self) -> int:
-        return self.model.max_iter
 
     def calibration(self, params: Any) -> Calibration:
         return self.model.calibration(params)

@@ -27,7 +27,7 @@ the counts, it need not rise at every step.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -90,6 +90,8 @@ class TwoKinds(SubtypeModel[Params, Stats]):
         array([0, 1], dtype=int32)
     """
 
+    bounded: ClassVar[bool] = True  # whether the bound is found, which takes as long as a step
+
     kappa: float | None = option(
         None,
         "The number of labels that the prior counts as in each row of a worker; by default it is"
@@ -128,17 +130,7 @@ class TwoKinds(SubtypeModel[Params, Stats]):
         kinds = stats.states.reshape(-1, KINDS) + SHARES_PRIOR
         classes = stats.states.reshape(-1, KINDS).sum(axis=1) + SHARES_PRIOR
         log_states = dirichlet.mean_log(classes)[:, None] + dirichlet.mean_log(kinds)
-        prior_of = _row_prior(crowd, kappa)
-        divergence = (
-            dirichlet.row_divergence(
-                self.by_worker(rows.pseudo_counts),
-                self.by_worker(rows.log_rows),
-                lambda some: prior_of(counts[some]),
-            )
-            + dirichlet.divergence(kinds, SHARES_PRIOR)
-            + dirichlet.divergence(classes, SHARES_PRIOR)
-        )
-        return Params(
+        params = Params(
             log_rows=rows.log_rows,
             log_states=log_states.ravel(),
             row_counts=rows.pseudo_counts,
@@ -146,8 +138,21 @@ class TwoKinds(SubtypeModel[Params, Stats]):
             class_counts=classes,
             crowd_counts=crowd,
             kappa=kappa,
-            divergence=divergence,
+            divergence=np.nan,
         )
+        if not self.bounded:
+            return params
+        return params._replace(divergence=self._divergence(counts, params))
+
+    def _divergence(self, counts: Floats, params: Params) -> float:
+        prior_of = _row_prior(params.crowd_counts, params.kappa)
+        of_rows = dirichlet.row_divergence(
+            self.by_worker(params.row_counts),
+            self.by_worker(params.log_rows),
+            lambda some: prior_of(counts[some]),
+        )
+        shares = (params.subtype_counts, params.class_counts)
+        return of_rows + sum(dirichlet.divergence(each, SHARES_PRIOR) for each in shares)
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
         """One of whom nothing is known: the crowd's rows, as sure as kappa is."""

@@ -2,6 +2,7 @@
 
 from quorate.report.assignment import show_assignment
 from quorate.report.comparison import show_comparison
+from quorate.report.conversion import show_conversion
 from quorate.report.crowd import show_crowd
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
@@ -15,6 +16,7 @@ __all__ = [
     "screen",
     "show_assignment",
     "show_comparison",
+    "show_conversion",
     "show_crowd",
     "show_data_sets",
     "show_diagnosis",

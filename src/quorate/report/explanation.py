@@ -31,7 +31,8 @@ def show_explanation(why: Mapping[str, Any], console: Console) -> None:
 
 
 def _facts(why: Mapping[str, Any]) -> list[tuple[str, str]]:
-    rows = [("label", f"{named(why['label'])}, with a confidence of {why['confidence']:.3f}")]
+    rows = [(name, named(value)) for name, value in why["item"].items()]
+    rows.append(("label", f"{named(why['label'])}, with a confidence of {why['confidence']:.3f}"))
     if why["runner_up"] is not None:
         rows.append(("runner-up", named(why["runner_up"])))
     if why["decibans"] is not None:

@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 
 from quorate.report.screen import Column, facts, note, table
 from quorate.summary import class_shares, decided, expected_error, iterations
-from quorate.votes import named
+from quorate.votes import named, shown
 
 DROPPED = {
     "dropped_missing": "with a missing field",
@@ -18,7 +18,10 @@ DROPPED = {
 
 
 def show_summary(summary: Mapping[str, Any], console: Console) -> None:
-    """Print what was read, what was found and how."""
+    """Print what was read, what was found and how; of several questions one after the other."""
+    if "questions" in summary:
+        _show_each(summary, console)
+        return
     console.print(facts("Read", _read(summary["read"])))
     console.print()
     console.print(facts("Found", _found(summary["found"])))
@@ -30,6 +33,18 @@ def show_summary(summary: Mapping[str, Any], console: Console) -> None:
         console.print(note(text))
 
 
+def _show_each(summary: Mapping[str, Any], console: Console) -> None:
+    """Print the summary of each question, and of which there is none."""
+    for number, (question, found) in enumerate(summary["questions"].items()):
+        if number:
+            console.print()
+        console.print(f"Question {named(question) or '(no name)'}")
+        console.print()
+        show_summary(found, console)
+    for question, why in summary["left_out"].items():
+        console.print(note(f"The question {shown(question)} is left out: {why}"))
+
+
 def _read(read: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [(name, f"{read[name]:,}") for name in ("tasks", "workers", "labels", "classes")]
     if read.get("format"):
@@ -37,12 +52,17 @@ def _read(read: Mapping[str, Any]) -> list[tuple[str, str]]:
         left = f"; dropped: {', '.join(dropped)}" if dropped else ""
         rows.insert(0, ("format", read["format"] + left))
     if "rows" in read:
-        reasons = [f"{read[key]:,} {reason}" for key, reason in DROPPED.items() if read[key]]
-        why = f" ({', '.join(reasons)})" if reasons else ""
-        rows.append(("dropped rows", f"{sum(read[key] for key in DROPPED):,}{why}"))
+        rows.append(("dropped rows", dropped_rows(read)))
         if read["repeats_counted"]:
             rows.append(("repeated rows", f"{read['repeats_counted']:,}, counted"))
     return rows
+
+
+def dropped_rows(read: Mapping[str, Any]) -> str:
+    """How many rows were dropped, and why."""
+    reasons = [f"{read[key]:,} {reason}" for key, reason in DROPPED.items() if read[key]]
+    why = f" ({', '.join(reasons)})" if reasons else ""
+    return f"{sum(read[key] for key in DROPPED):,}{why}"
 
 
 def _found(found: Mapping[str, Any]) -> list[tuple[str, str]]:

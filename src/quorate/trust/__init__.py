@@ -14,3 +14,5 @@ from quorate.trust.recalibration import ExpectedError as ExpectedError
 from quorate.trust.recalibration import Share as Share
 from quorate.trust.recalibration import Shift as Shift
 from quorate.trust.recalibration import class_share_intervals as class_share_intervals
+from quorate.trust.scale import Scale as Scale
+from quorate.trust.scale import scale_of as scale_of

@@ -10,7 +10,7 @@ which the votes can come (L. S. Shapley, "A Value for n-Person Games", 1953).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import comb
 from typing import Any, NamedTuple
 
@@ -49,7 +49,8 @@ class Explanation:
     worker's accuracy and interval; `without` is what the label would be without the vote, where
     that is another; `instead` a label in its place with which the answer is another, and `becomes`
     that answer. `more_votes` of the crowd's average worker for the label would raise its
-    confidence to `settled_at`; None where no number would.
+    confidence to `settled_at`; None where no number would. `item` has the columns that are kept
+    of the task.
     """
 
     task: Any
@@ -66,6 +67,7 @@ class Explanation:
     method: str = ""
     notes: tuple[str, ...] = ()
     kind: Kind = Kind()
+    item: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def votes(self) -> Any:

@@ -1,6 +1,7 @@
 """Votes in, tables out: files, frames and rows become labels in codes; results become files."""
 
 from quorate.votes.blocks import Blocks, MemoryBlocks
+from quorate.votes.conversion import Conversion, convert, questions
 from quorate.votes.faults import listed, named, shown
 from quorate.votes.features import Features, read_features, with_features
 from quorate.votes.gold import (
@@ -27,6 +28,7 @@ from quorate.votes.sources import MISSING, Kind, read_table
 __all__ = [
     "MISSING",
     "Blocks",
+    "Conversion",
     "Features",
     "Kind",
     "KnownAnswers",
@@ -38,6 +40,7 @@ __all__ = [
     "check_place",
     "columns_of",
     "complete_rows",
+    "convert",
     "find",
     "gold_for",
     "in_class_order",
@@ -45,6 +48,7 @@ __all__ = [
     "match",
     "named",
     "output_format",
+    "questions",
     "read_answers",
     "read_features",
     "read_table",

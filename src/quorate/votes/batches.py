@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import polars as pl
 
-from quorate.errors import DataError
-from quorate.votes.sources import MISSING, File, column_of, open_source, require_plain
+from quorate.errors import DataError, UsageError
+from quorate.votes.sources import (
+    MISSING,
+    File,
+    SourceTable,
+    columns_for,
+    open_source,
+    require_plain,
+)
 
 CHUNK_SIZES = ("POLARS_CSV_CHUNK_SIZE", "POLARS_NDJSON_CHUNK_SIZE")
 CHUNK = 2_000_000  # bytes
@@ -34,6 +41,8 @@ class Batches:
     columns: Mapping[str, str]
     types: Mapping[str, pl.DataType]
     files: Sequence[File]
+    notes: tuple[str, ...] = ()
+    silent: Callable[[], int] | None = None
 
     def pieces(self, n: int) -> list[Piece]:
         """Cut the table into at least about `n` pieces, in row order; a file in a format that
@@ -65,6 +74,7 @@ class Batches:
         query = file.select(list(self.columns.values()))
         if piece.rows is not None:
             query = query.slice(piece.first, piece.rows)
+        query = file.long(query)
         with _small_chunks():
             frames = file.ask(lambda: iter(query.collect_batches(chunk_size=size)))
             frame = file.ask(lambda: next(frames, None))
@@ -77,6 +87,22 @@ class Batches:
             )
             frame = file.ask(lambda: next(frames, None))
 
+    def query(self, missing: Sequence[str] = MISSING) -> pl.LazyFrame:
+        """All rows as a query, with the roles as column names, and what is missing as null."""
+        whole = self.whole_numbers()
+        columns = [self._present(role, missing, role in whole) for role in self.columns]
+        names = list(self.columns.values())
+        return pl.concat([file.select(names).select(columns) for file in self.files])
+
+    def _present(self, role: str, missing: Sequence[str], whole: bool) -> pl.Expr:
+        dtype = self.types[role]
+        column = pl.col(self.columns[role]).cast(dtype)
+        if dtype == pl.String and not self.text:
+            column = pl.when(~column.is_in(list(missing))).then(column)
+        if dtype.is_float():
+            column = column.fill_nan(None)
+        return (column.cast(pl.Int64) if whole else column).alias(role)
+
     def whole_numbers(self) -> list[str]:
         """Roles of the columns of floats that are all whole numbers."""
         roles = [role for role, dtype in self.types.items() if dtype.is_float()]
@@ -85,7 +111,7 @@ class Batches:
     def _is_whole(self, file: File, role: str) -> bool:
         number = pl.col(self.columns[role]).fill_nan(None)
         same = number.cast(pl.Int64, strict=False).eq_missing(number).all()
-        query = file.select([self.columns[role]]).select(same)
+        query = file.long(file.select([self.columns[role]])).select(same)
         whole: bool = file.ask(lambda: query.collect(engine="streaming").item())
         return whole
 
@@ -107,20 +133,30 @@ def _small_chunks() -> Iterator[None]:
 
 
 def open_batches(
-    source: str | list[str],
+    source: str | Sequence[str],
     roles: Sequence[str],
-    *,
-    columns: Mapping[str, str | None] | None = None,
-    format: str | None = None,
-    missing: Sequence[str] = MISSING,
+    columns: Mapping[str, str | None],
+    format: str | None,
+    missing: Sequence[str],
 ) -> Batches:
-    """Open files as `read_table` does, without reading them yet."""
+    """Open files as a table with a column for each role, without reading them yet."""
     opened = open_source(source, roles, format, missing)
-    chosen = {role: column_of(role, columns or {}, opened, strict=True) for role in roles}
-    types = _types(opened.origin, opened.files, chosen)
+    return batches_of(replace(opened, roles=columns_for(opened, roles, columns)))
+
+
+def batches_of(opened: SourceTable) -> Batches:
+    """An opened table whose roles are known, to be read in batches."""
+    if opened.whole:
+        raise UsageError(
+            f"{opened.origin} has to be read as a whole: leave out memory, store and engine, or"
+            " save it as CSV, JSON lines or Parquet."
+        )
+    types = _types(opened.origin, opened.files, opened.roles)
     for role, dtype in types.items():
-        require_plain(opened.origin, dtype, chosen[role])
-    return Batches(opened.origin, opened.text, chosen, types, opened.files)
+        require_plain(opened.origin, dtype, opened.roles[role])
+    return Batches(
+        opened.origin, opened.text, opened.roles, types, opened.files, opened.notes, opened.silent
+    )
 
 
 def _types(
@@ -128,7 +164,7 @@ def _types(
 ) -> dict[str, pl.DataType]:
     """Common column types across files."""
     names = list(columns.values())
-    schemas = [file.ask(file.select(names).collect_schema) for file in files]
+    schemas = [file.ask(file.long(file.select(names)).collect_schema) for file in files]
     empty = [
         pl.DataFrame(schema={n: schema[n] for n in dict.fromkeys(names)}) for schema in schemas
     ]

@@ -117,15 +117,17 @@ def check_lines(origin: str, format: str, data: str | bytes, head: bytes) -> str
     return None
 
 
-def explain(origin: str, format: str, data: str | bytes, error: BaseException) -> str:
-    """One sentence for the fault of a file that a reader refused."""
+def explain(
+    origin: str, format: str, data: str | bytes, error: BaseException, separator: str = ","
+) -> str:
+    """One sentence for the fault of a file that a reader refused; `separator` is that of text."""
     if format == "parquet":
         return f"{origin} is not a whole Parquet file: write or fetch it again."
     if isinstance(error, pl.exceptions.NoDataError):
         return f"{origin} is empty."
     try:
         with _lines(data) as lines:
-            fault = _json_fault(lines) if format == "jsonl" else _csv_fault(lines, format)
+            fault = _json_fault(lines) if format == "jsonl" else _csv_fault(lines, separator)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         return f"{origin} is not a whole gzip file: write or fetch it again."
     if fault:
@@ -176,11 +178,10 @@ def _open(data: str | bytes) -> BinaryIO:
     return io.BytesIO(data) if isinstance(data, bytes) else Path(data).open("rb")
 
 
-def _csv_fault(lines: Iterable[bytes], format: str) -> str | None:
+def _csv_fault(lines: Iterable[bytes], separator: str) -> str | None:
     """Fault of the first line that is not UTF-8, has too many fields, or a quote out of place."""
-    separator = "\t" if format == "tsv" else ","
     field = rf'(?:"(?:[^"]|"")*"|[^"{separator}\n]*)'
-    record = re.compile(rf"{field}(?:{separator}{field})*\r?\n?")
+    record = re.compile(rf"{field}(?:{re.escape(separator)}{field})*\r?\n?")
     width = began = quotes = 0
     pending: list[str] = []
     for number, line in enumerate(lines, start=1):

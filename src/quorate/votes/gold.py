@@ -15,15 +15,26 @@ from quorate.errors import DataError, UsageError
 from quorate.votes.faults import listed, shown
 from quorate.votes.naming import find, match, retyped
 from quorate.votes.reading import (
+    ROLES,
     KnownAnswers,
     Reading,
     Votes,
     asked_source,
     columns_of,
     complete_rows,
+    layout_of,
     missing_words,
 )
-from quorate.votes.sources import column_names, format_of, read_table
+from quorate.votes.sources import (
+    Table,
+    column_names,
+    format_of,
+    open_source,
+    read_table,
+    table_of,
+)
+from quorate.votes.spelling import respelt
+from quorate.votes.wide import shape_of, unpivoted
 
 SHOWN_NEW = 5
 
@@ -41,14 +52,27 @@ def gold_for(votes: Any, gold: Any, reading: Reading) -> KnownAnswers:
     votes, format = asked_source(votes, reading), reading.get("format")
     columns = column_names(votes, format)
     if gold in columns:
-        beside = read_answers(votes, {**reading, "label_column": gold}, format)
-        return replace(beside, missing=0)  # of most tasks the answer is not known
+        answers = _beside(votes, gold, reading)
+        return replace(answers, missing=0)  # of most tasks the answer is not known
     if columns and format_of(gold) is None:
         raise DataError(
             f"There is no file {gold}, and no such column among those of the votes:"
             f" {listed(columns)}."
         )
     return read_answers(gold, reading)
+
+
+def _beside(votes: Any, gold: str, reading: Reading) -> KnownAnswers:
+    """The gold answers in a column of the votes, long or wide."""
+    format, missing = reading.get("format"), missing_words(reading)
+    layout = layout_of(reading, gold)
+    opened = open_source(votes, ROLES, format, missing)
+    shape = None if layout.wide is False else shape_of(opened, layout, missing)
+    if shape is None:
+        return read_answers(votes, {**reading, "label_column": gold}, format)
+    rows = unpivoted(opened, replace(shape, workers=(gold,)), layout, missing)
+    roles = {role: rows.roles[role] for role in ("task", "label")}
+    return _answers(table_of(rows, roles), missing)
 
 
 def read_answers(
@@ -76,6 +100,11 @@ def read_answers(
         strict=False,
         by_place=True,
     )
+    return _answers(table, missing)
+
+
+def _answers(table: Table, missing: Sequence[str]) -> KnownAnswers:
+    """The answers in a table of task and label."""
     frame = complete_rows(table, missing)
     answers = frame.unique(maintain_order=True)
     if answers["task"].is_duplicated().any():
@@ -89,6 +118,8 @@ def read_answers(
 
 def with_gold(votes: Votes, answers: KnownAnswers) -> Votes:
     """The votes with gold answers, some of which may be classes that nobody voted for."""
+    if votes.tidy:
+        answers = replace(answers, labels=respelt(answers.labels, votes.codebook.classes))
     rows = votes.blocks.rows_in(answers.tasks)
     with_votes = pl.concat(rows).drop_nulls()
     classes = classes_with(votes.codebook.classes, answers.labels.gather(with_votes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -68,6 +69,12 @@ def key(name: Any) -> int:
     return zlib.crc32(text.encode())
 
 
+def whole_numbers(words: Sequence[str]) -> list[int]:
+    """Those of the words that are whole numbers of 64 bits, to the letter."""
+    numbers = (int(word) for word in words if WHOLE_NUMBER.fullmatch(word))
+    return [number for number in numbers if -(2**63) <= number < 2**63]
+
+
 def retyped(names: pl.Series) -> pl.Series:
     """Names that were read as text, as whole numbers or booleans if all of them are spelt so: 7
     becomes a number, 007 stays text."""
@@ -78,3 +85,17 @@ def retyped(names: pl.Series) -> pl.Series:
         if typed.cast(pl.String).eq_missing(names).all():
             return typed
     return names
+
+
+def retyped_columns(rows: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    """The same of columns of a query, each of which is gone through once for that."""
+    number = {name: pl.col(name).cast(pl.Int64, strict=False) for name in names}
+    spelt_so = [n.cast(pl.String).eq_missing(pl.col(name)).all() for name, n in number.items()]
+    truth = [pl.col(name).is_in(["true", "false"]).all().name.suffix("?") for name in names]
+    found = rows.select(*spelt_so, *truth).collect(engine="streaming").row(0, named=True)
+    typed = [
+        number[name] if found[name] else (pl.col(name) == "true").alias(name)
+        for name in names
+        if found[name] or found[f"{name}?"]
+    ]
+    return rows.with_columns(typed)

@@ -29,6 +29,7 @@ from quorate.votes.reading import (
     split_labels,
 )
 from quorate.votes.sources import read_table
+from quorate.votes.spelling import respelt
 
 NO_YES = pl.Series("label", [False, True])
 
@@ -61,7 +62,9 @@ def question(block: Labels, option: int) -> Labels:
     )
 
 
-def read_answer_sets(gold: Any, reading: Reading, separator: str | None) -> pl.DataFrame:
+def read_answer_sets(
+    gold: Any, reading: Reading, separator: str | None, votes: Votes
+) -> pl.DataFrame:
     """Read gold answers as a table of task and label, a row for each right option (without a label
     if there is none), from such a table, one with joined labels, or a mapping from tasks."""
     missing = missing_words(reading)
@@ -70,7 +73,10 @@ def read_answer_sets(gold: Any, reading: Reading, separator: str | None) -> pl.D
     columns = columns_of(reading)
     table = read_table(gold, ("task", "label"), columns=columns, missing=missing, strict=False)
     frame = complete_rows(table, missing, but=("label",))
-    return split_labels(frame, separator, unlabelled=True)
+    answers = split_labels(frame, separator, unlabelled=True)
+    if not votes.tidy:
+        return answers
+    return answers.with_columns(respelt(answers["label"], votes.codebook.classes))
 
 
 def known_answers(gold: pl.DataFrame, options: pl.Series) -> Iterator[KnownAnswers]:

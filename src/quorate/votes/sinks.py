@@ -204,8 +204,9 @@ def output_format(path: str) -> str:
     if path.lower().endswith(COMPRESSED):
         raise UsageError(f"Quorate does not write compressed text: name {path} without its suffix.")
     format = format_of(path)
-    if format is None:
-        raise UsageError(f"The name {path} does not say its format: use {', '.join(FORMATS)}.")
+    if format not in WRITERS:
+        known = ", ".join(suffix for suffix, written in FORMATS.items() if written in WRITERS)
+        raise UsageError(f"The name {path} does not say its format: use {known}.")
     return format
 
 

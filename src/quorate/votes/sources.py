@@ -20,11 +20,11 @@ import polars as pl
 from polars.selectors import by_name
 
 from quorate.errors import DataError, UsageError, require_choice
+from quorate.votes.columns import column_of, columns_named
 from quorate.votes.databases import Query, is_database
 from quorate.votes.faults import (
     FAULTS,
     GZIP,
-    ZSTD,
     check_lines,
     check_start,
     explain,
@@ -34,7 +34,9 @@ from quorate.votes.faults import (
     shown,
     stderr_held,
 )
+from quorate.votes.packed import UNSCANNED, excel_frame, format_in, json_lines, unpacked
 from quorate.votes.readers.opening import Opened, opened, opened_bytes, opened_table
+from quorate.votes.separators import USUAL, separator_of, start_of
 
 FORMATS = {
     ".csv": "csv",
@@ -42,21 +44,18 @@ FORMATS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".parquet": "parquet",
+    ".json": "json",
+    ".xlsx": "excel",
 }
+UNTOLD = ("", ".txt")  # suffixes that leave the format to what is in the file
 OF_TOOLS = (".json", ".xml", ".zip")  # exports of other tools, in a directory without tables
-COMPRESSED = (".gz", ".zst")
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 REMOTE = ("s3", "gs", "gcs", "az", "abfs", "abfss", "hf", "http", "https")
 MISSING = ("", "NaN", "nan")
+WHOLE = ("json", "excel")  # formats of which polars reads no part by itself
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LARGEST_EXACT = 2**53  # above which not every whole number is a float
 START = 4096  # bytes of a file that are checked before it is read
-
-# Other words for a column, used only when exactly one column of a table fits.
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "task": ("item", "question", "example", "instance", "document", "unit"),
-    "worker": ("annotator", "rater", "judge", "performer", "coder", "expert", "participant"),
-    "label": ("answer", "response", "vote", "class", "rating", "annotation"),
-}
 
 
 @dataclass(frozen=True)
@@ -96,18 +95,42 @@ class Kind:
 @dataclass(frozen=True)
 class Table:
     """The requested columns, named by their roles; where they came from, whether their cells were
-    only text, and the caller's kind of table."""
+    only text, the caller's kind of table, and what is to be said of how it was read."""
 
     frame: pl.DataFrame
     origin: str
     text: bool
     kind: Kind
+    notes: tuple[str, ...] = ()
+
+
+def _same(query: pl.LazyFrame) -> pl.LazyFrame:
+    return query
 
 
 @dataclass(frozen=True)
-class _Source:
+class File:
+    """A file as a query: `select` takes columns, `any_row` says whether reading can start at any
+    row, `ask` runs a query with failures as one sentence, and `path` is its place on this machine.
+    `long` makes votes of its rows where one holds several, `per_row` of them at most.
+    """
+
+    select: Callable[[list[str]], pl.LazyFrame]
+    any_row: bool
+    ask: Callable[[Callable[[], Any]], Any]
+    path: Path | None
+    long: Callable[[pl.LazyFrame], pl.LazyFrame] = _same
+    per_row: int = 1
+
+
+@dataclass(frozen=True)
+class SourceTable:
     """An opened table: its column names, and functions that take some of its columns, as a frame
-    or, of files, as queries."""
+    or, of files, as queries.
+
+    `roles` are the columns whose roles are known without looking at names, `whole` says that all of
+    the table had to be read to open it, and `index` are the names of rows beside the columns.
+    `silent` counts rows without a vote, of a table whose rows hold several."""
 
     names: Sequence[str]
     take: Callable[[list[str]], pl.DataFrame]
@@ -116,18 +139,12 @@ class _Source:
     library: str = "polars"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
     files: Sequence[File] = ()
-
-
-@dataclass(frozen=True)
-class File:
-    """A file as a query: `select` takes columns, `any_row` says whether reading can start at any
-    row, `ask` runs a query with failures as one sentence, and `path` is its place on this machine.
-    """
-
-    select: Callable[[list[str]], pl.LazyFrame]
-    any_row: bool
-    ask: Callable[[Callable[[], Any]], Any]
-    path: Path | None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    whole: bool = False
+    index: Callable[[], pl.Series] | None = None
+    index_name: str | None = None
+    silent: Callable[[], int] | None = None
 
 
 def read_table(
@@ -149,14 +166,18 @@ def read_table(
     if format is not None:
         require_choice("format", format, tuple(dict.fromkeys(FORMATS.values())))
     opened = open_source(source, roles, format, missing)
-    chosen = _columns_for(roles, columns or {}, opened, strict, by_place)
+    return table_of(opened, columns_for(opened, roles, columns or {}, strict, by_place))
+
+
+def table_of(opened: SourceTable, chosen: Mapping[str, str]) -> Table:
+    """The columns that were chosen for roles, of an opened table."""
     taken = opened.take(list(chosen.values()))
     frame = pl.DataFrame([taken[name].alias(role) for role, name in chosen.items()])
     for role, dtype in frame.schema.items():
         require_plain(opened.origin, dtype, chosen[role])
     dtypes = {role: opened.dtypes[name] for role, name in chosen.items() if name in opened.dtypes}
     kind = Kind(opened.library, dtypes, columns_named(chosen))
-    return Table(frame, opened.origin, opened.text, kind)
+    return Table(frame, opened.origin, opened.text, kind, opened.notes)
 
 
 def column_names(source: Any, format: str | None = None) -> Sequence[str]:
@@ -169,28 +190,28 @@ def column_names(source: Any, format: str | None = None) -> Sequence[str]:
         return ()
 
 
-def _columns_for(
+def columns_for(
+    source: SourceTable,
     roles: Sequence[str],
     columns: Mapping[str, str | None],
-    source: _Source,
-    strict: bool,
-    by_place: bool,
+    strict: bool = True,
+    by_place: bool = False,
 ) -> dict[str, str]:
     """Name of the column for each role."""
+    if source.roles:
+        return {role: source.roles[role] for role in roles}
+    find = partial(
+        column_of, columns=columns, names=source.names, origin=source.origin, strict=strict
+    )
     found: dict[str, str] = {}
     for role in roles if by_place else ():
         with suppress(DataError):
-            found[role] = column_of(role, columns, source, strict)
-    others = [name for name in source.names if name not in found.values()]
+            found[role] = find(role)
+    others = [name for name in source.names if name not in (*found.values(), source.index_name)]
     lost = [role for role in roles if role not in found]
     if by_place and len(lost) == len(others):
         found |= dict(zip(lost, others, strict=True))
-    return {r: found[r] if r in found else column_of(r, columns, source, strict) for r in roles}
-
-
-def columns_named(chosen: Mapping[str, str]) -> dict[str, str]:
-    """Names of the columns that are not named like their role, by role."""
-    return {role: name for role, name in chosen.items() if name != role}
+    return {role: found[role] if role in found else find(role) for role in roles}
 
 
 def other_columns(
@@ -202,8 +223,8 @@ def other_columns(
 ) -> list[str]:
     """Names of the columns other than the one for the first role."""
     opened = open_source(source, roles, None, missing)
-    chosen = column_of(roles[0], columns or {}, opened, strict=False)
-    return [name for name in opened.names if name != chosen]
+    chosen = column_of(roles[0], columns or {}, opened.names, opened.origin, strict=False)
+    return [name for name in opened.names if name not in (chosen, opened.index_name)]
 
 
 def require_plain(origin: str, dtype: pl.DataType, column: str) -> None:
@@ -215,41 +236,12 @@ def require_plain(origin: str, dtype: pl.DataType, column: str) -> None:
         )
 
 
-def column_of(role: str, columns: Mapping[str, str | None], source: _Source, strict: bool) -> str:
-    """Name of the column for a role: the caller's, the role's own, or a synonym."""
-    name = columns.get(role)
-    if strict and name is not None and name not in source.names:
-        raise DataError(
-            f"{source.origin} has no column {shown(name)}: its columns are {listed(source.names)}."
-        )
-    words = (role, *SYNONYMS.get(role, ()))
-    fitting = [n for n in source.names if _plain(n) in words]
-    for exact in (name, role):
-        if exact in source.names:
-            fitting = [n for n in source.names if n in (exact, f"{exact}_duplicated_0")]
-            break
-    if len(fitting) == 1:
-        return fitting[0]
-    fault = f"no column {role!r}"
-    if fitting:
-        fault = f"more than one column that could be the {role}"
-    advice = f"name one of them {role}"
-    if role in columns:
-        advice = f"say which it is with {role}_column (--{role}-column)"
-    present = listed(source.names)
-    raise DataError(f"{source.origin} has {fault}: its columns are {present}; {advice}.")
-
-
-def _plain(name: str) -> str:
-    return name.strip().lower().removesuffix("id").rstrip("_ ")
-
-
 def open_source(
     source: Any, roles: Sequence[str], format: str | None, missing: Sequence[str]
-) -> _Source:
+) -> SourceTable:
     missing = [missing] if isinstance(missing, str) else missing
     if isinstance(source, Piped):
-        return _open_content(source.content, "Standard input", format, missing)
+        return _open_piped(source, format, missing)
     if isinstance(source, (str, Path)):
         return _open_file(str(source), format, missing)
     if isinstance(source, (list, tuple)) and source and isinstance(source[0], (str, Path)):
@@ -260,9 +252,13 @@ def open_source(
         return _open_lazy(source, "The polars query")
     if is_pandas(source):
         return _open_pandas(source, roles)
+    if type(source).__module__.split(".")[0] == "datasets":
+        from quorate.votes.huggingface import dataset_frame
+
+        return _open_lazy(dataset_frame(source).lazy(), "The dataset")
     if hasattr(source, "__arrow_c_stream__"):
         frame = pl.DataFrame(source)
-        return _Source(frame.columns, frame.select, "The Arrow table", library="arrow")
+        return SourceTable(frame.columns, frame.select, "The Arrow table", library="arrow")
     if isinstance(source, Mapping):
         source = source.items()
     if isinstance(source, Iterable) and not isinstance(source, bytes):
@@ -273,7 +269,15 @@ def open_source(
 # Files
 
 
-def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source:
+def _open_piped(piped: Piped, format: str | None, missing: Sequence[str]) -> SourceTable:
+    content, origin = piped.content, "Standard input"
+    format = format or format_in(content)
+    if format in WHOLE or content.startswith(UNSCANNED):
+        return _open_packed(opened_bytes(content, origin), format, missing)
+    return _open_content(content, origin, format, missing)
+
+
+def _open_file(path: str, format: str | None, missing: Sequence[str]) -> SourceTable:
     if is_database(path):
         return _open_database(path, format)
     if "://" in path:
@@ -285,20 +289,54 @@ def _open_file(path: str, format: str | None, missing: Sequence[str]) -> _Source
         return _open_several(path, files, format, missing)
     origin = path if path.isprintable() else repr(path)
     format = format or format_of(path)
-    if format is None:
+    if format is None and not _tells_itself(path):
         raise UsageError(
             f"The name {origin} does not say its format: use {', '.join(FORMATS)} (also with"
-            f" {' or '.join(COMPRESSED)} behind), or say it with format (--format)."
+            f" {', '.join(COMPRESSED[:-1])} or {COMPRESSED[-1]} behind), or say it with format"
+            " (--format)."
         )
     data, head = _peek(Path(path), origin, format)
+    file = opened_bytes(data, origin) if isinstance(data, bytes) else opened(path)
+    file = replace(file, origin=origin)
+    if head.startswith(UNSCANNED):
+        return _open_packed(file, format, missing)
+    format = format or format_in(start_of(head, file))
+    if format == "json" and file.look().shape == "lines":
+        format = "jsonl"
+    if format in WHOLE:
+        return _open_packed(file, format, missing)
     return _open_content(data, origin, format, missing, head)
 
 
-def _open_database(url: str, format: str | None) -> _Source:
+def _open_database(url: str, format: str | None) -> SourceTable:
     if format is not None:
         raise UsageError("format (--format) is of files: leave it out for a database.")
     query = Query.of(url)
-    return _Source(query.names, query.take, query.address.origin)
+    return SourceTable(query.names, query.take, query.address.origin)
+
+
+def _open_packed(file: Opened, format: str | None, missing: Sequence[str]) -> SourceTable:
+    """Open a file of which polars reads no part by itself."""
+    found, content, format = unpacked(file, format)
+    format = format or format_of(found.name) or format_in(content)
+    if format == "excel":
+        frame, notes = excel_frame(content, file.origin)
+        table = replace(_open_lazy(frame.lazy(), file.origin), notes=notes)
+    elif format == "json" and found.look().shape != "lines":
+        table = _open_content(json_lines(content, file.origin), file.origin, "jsonl", missing)
+    else:
+        format = "jsonl" if format == "json" else format
+        table = _open_content(content, file.origin, format, missing)
+    return replace(table, files=(), whole=True)
+
+
+def _tells_itself(path: str) -> bool:
+    """Whether what a file holds may tell its format, its name saying nothing of it."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    packed = suffixes and suffixes[-1] in COMPRESSED
+    return (suffixes[-1:] or [""])[0] in (*UNTOLD, ".zip") or (
+        bool(packed) and (suffixes[-2:-1] or [""])[0] in UNTOLD
+    )
 
 
 def _open_content(
@@ -307,35 +345,42 @@ def _open_content(
     format: str | None,
     missing: Sequence[str],
     head: bytes | None = None,
-) -> _Source:
+) -> SourceTable:
     """Open the file at a path, or bytes, as a table; `head` are its first bytes."""
     if head is None:
         assert isinstance(data, bytes)
         head = data[:START]
-    format = format or _sniff(head)
+    format = format or format_in(head)
     fault = check_start(origin, format, head) or check_lines(origin, format, data, head)
     if fault:
         raise DataError(fault)
 
+    separator = ""
+    if format in USUAL:
+        content = opened_bytes(data, origin) if isinstance(data, bytes) else opened(data)
+        separator = separator_of(format, head, content)
+
     def fail(error: BaseException) -> DataError:
-        return DataError(explain(origin, format, data, error))
+        return DataError(explain(origin, format, data, error, separator))
 
     source = io.BytesIO(data) if isinstance(data, bytes) else data
-    lazy = _scan(source, format, missing, wild=False)
+    lazy = _scan(source, format, missing, wild=False, separator=separator)
     guard = stderr_held if format == "parquet" else nullcontext
     path = Path(data) if isinstance(data, str) else None
-    opened = _open_lazy(lazy, origin, format, fail, guard, path)
-    return _exact(opened) if format == "jsonl" else opened
+    table = _open_lazy(lazy, origin, format, fail, guard, path)
+    return _exact(table) if format == "jsonl" else table
 
 
-def _scan(source: Any, format: str, missing: Sequence[str], wild: bool) -> pl.LazyFrame:
+def _scan(
+    source: Any, format: str, missing: Sequence[str], wild: bool, separator: str = ""
+) -> pl.LazyFrame:
     if format == "parquet":
         return pl.scan_parquet(source, glob=wild, hive_partitioning=False)
     if format == "jsonl":
         return pl.scan_ndjson(source, infer_schema_length=None)
     return pl.scan_csv(
         source,
-        separator="\t" if format == "tsv" else ",",
+        separator=separator or USUAL[format],
         infer_schema=False,
         null_values=list(missing),
         glob=wild,
@@ -373,7 +418,7 @@ def _asked(question: Callable[[], bool], path: str) -> bool:
         raise DataError(f"{path} cannot be read: {why}.") from None
 
 
-def _open_list(paths: Sequence[Any], format: str | None, missing: Sequence[str]) -> _Source:
+def _open_list(paths: Sequence[Any], format: str | None, missing: Sequence[str]) -> SourceTable:
     """Open several paths, each a file, a directory or a name with wildcards, as one table."""
     if not all(isinstance(path, (str, Path)) for path in paths):
         raise DataError(f"A list of files names paths only, not {shown(paths[-1])}.")
@@ -397,7 +442,7 @@ def _is_shown(file: Path, place: Path) -> bool:
 
 def _open_several(
     path: str, files: Sequence[str | Path], format: str | None, missing: Sequence[str]
-) -> _Source:
+) -> SourceTable:
     """Open files with the same columns as one table."""
     parts = [_open_file(str(file), format, missing) for file in files]
     first = parts[0]
@@ -414,19 +459,24 @@ def _open_several(
         return pl.concat([part.take(wanted) for part in parts], how="vertical_relaxed")
 
     inside = [file for part in parts for file in part.files]
-    return _Source(first.names, take, path, first.text, files=inside)
+    whole = any(part.whole for part in parts)
+    notes = tuple(note for part in parts for note in part.notes)
+    return SourceTable(first.names, take, path, first.text, files=inside, whole=whole, notes=notes)
 
 
-def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> _Source:
+def _open_remote(path: str, format: str | None, missing: Sequence[str]) -> SourceTable:
     """Open a remote object, or several by wildcards, with the support of polars: credentials and
     addresses are where it takes them from, such as AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL."""
     scheme = path.partition("://")[0]
     if scheme not in REMOTE:
         known = ", ".join(f"{name}://" for name in REMOTE)
         raise UsageError(f"{path} cannot be read: {known} can.")
-    format = format or format_of(path.partition("?")[0])
+    name = path.partition("?")[0]
+    format = format or format_of(name)
     if format is None:
         raise UsageError(f"The name {path} does not say its format: say it with format (--format).")
+    if format in WHOLE or name.lower().endswith((".bz2", ".xz", ".zip")):
+        raise UsageError(f"{path} has to be read as a whole: fetch it, and name the file.")
 
     def fail(error: BaseException) -> DataError:
         if "not found" in str(error).lower():
@@ -445,7 +495,7 @@ def _open_lazy(
     fail: Callable[[BaseException], DataError] | None = None,
     guard: Callable[[], AbstractContextManager[object]] = nullcontext,
     path: Path | None = None,
-) -> _Source:
+) -> SourceTable:
     text = format in ("csv", "tsv")
 
     def ask(question: Callable[[], Any]) -> Any:
@@ -470,10 +520,10 @@ def _open_lazy(
 
     names = ask(lazy.collect_schema).names()
     file = File(select, format == "parquet", ask, path)
-    return _Source(names, take, origin, text, files=(file,))
+    return SourceTable(names, take, origin, text, files=(file,))
 
 
-def _exact(source: _Source) -> _Source:
+def _exact(source: SourceTable) -> SourceTable:
     """The table of JSON lines, refused where a column has fractions and whole numbers so large that
     two of them may have become one: beside a fraction they are read as floats."""
     (file,) = source.files
@@ -539,10 +589,12 @@ def opened_files(source: Any) -> list[Opened]:
     if any("://" in str(path) or not str(path) for path in paths):
         return []
     files = [str(file) for path in paths for file in files_of(str(path)) or [path]]
+    if any(Path(file).exists() and not Path(file).is_file() for file in files):
+        return []  # pipes, which can be read only once
     return [opened(file) for file in files]
 
 
-def _peek(path: Path, origin: str, format: str) -> tuple[str | bytes, bytes]:
+def _peek(path: Path, origin: str, format: str | None) -> tuple[str | bytes, bytes]:
     """The path and the file's first bytes; all bytes instead of the path where polars cannot read
     it: a pipe, a byte-order mark before JSON, a name with wildcards in it."""
     try:
@@ -564,24 +616,15 @@ def format_of(path: str) -> str | None:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-        if suffixes[-1:] == [".parquet"]:
+        if suffixes[-1:] == [".parquet"] and not path.lower().endswith(".zip"):
             raise UsageError(f"Parquet is compressed in itself: decompress {path} first.")
     return FORMATS.get(suffixes[-1]) if suffixes else None
-
-
-def _sniff(head: bytes) -> str:
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.lstrip().startswith(b"{"):
-        return "jsonl"
-    is_tsv = b"\t" in head.split(b"\n", 1)[0] and not head.startswith(ZSTD)
-    return "tsv" if is_tsv else "csv"
 
 
 # Tables in memory
 
 
-def _open_rows(rows: Iterable[Any], roles: Sequence[str]) -> _Source:
+def _open_rows(rows: Iterable[Any], roles: Sequence[str]) -> SourceTable:
     columns: list[list[Any]] = [[] for _ in roles]
     for number, row in enumerate(rows):
         is_row = isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, (str, bytes))
@@ -591,8 +634,8 @@ def _open_rows(rows: Iterable[Any], roles: Sequence[str]) -> _Source:
             )
         for column, value in zip(columns, row, strict=True):
             column.append(value)
-    frame = pl.DataFrame([_series(n, v) for n, v in zip(roles, columns, strict=True)])
-    return _Source(roles, frame.select, "The list of rows")
+    frame = pl.DataFrame([series(n, v) for n, v in zip(roles, columns, strict=True)])
+    return SourceTable(roles, frame.select, "The list of rows")
 
 
 def is_pandas(source: Any) -> bool:
@@ -600,16 +643,33 @@ def is_pandas(source: Any) -> bool:
     return type(source).__module__.split(".")[0] == "pandas"
 
 
-def _open_pandas(frame: Any, roles: Sequence[str]) -> _Source:
+def _open_pandas(frame: Any, roles: Sequence[str]) -> SourceTable:
     if frame.ndim == 1:  # a series, such as answers indexed by task
         frame = frame.rename(roles[-1]).rename_axis(roles[0]).reset_index()
+    named_levels = [name for name in frame.index.names if name is not None]
+    index_name, rows = None, frame.index
+    if named_levels and not {*map(str, named_levels)} & {*map(str, frame.columns)}:
+        index_name = str(named_levels[0]) if len(named_levels) == 1 else None
+        frame = frame.reset_index(level=named_levels)
     names = [str(name) for name in frame.columns]
 
     def take(wanted: list[str]) -> pl.DataFrame:
         return pl.DataFrame({n: _pandas_series(n, frame.iloc[:, names.index(n)]) for n in wanted})
 
     dtypes = dict(zip(names, frame.dtypes, strict=True))
-    return _Source(names, take, "The pandas table", library="pandas", dtypes=dtypes)
+
+    def index() -> pl.Series:
+        return _pandas_series("task", rows.to_series())
+
+    return SourceTable(
+        names,
+        take,
+        "The pandas table",
+        library="pandas",
+        dtypes=dtypes,
+        index=index if rows.nlevels == 1 else None,
+        index_name=index_name,
+    )
 
 
 def _pandas_series(name: str, column: Any) -> pl.Series:
@@ -620,10 +680,10 @@ def _pandas_series(name: str, column: Any) -> pl.Series:
             return pl.Series(name, pl.from_pandas(column))
         except (ImportError, NotImplementedError, TypeError, ValueError):
             pass  # pandas without pyarrow, or a type of its own
-    return _series(name, column.tolist())
+    return series(name, column.tolist())
 
 
-def _series(name: str, values: list[Any]) -> pl.Series:
+def series(name: str, values: list[Any]) -> pl.Series:
     """Column of one type, with None for missing values; an error names mixed types."""
     values = [_cell(value) for value in values]
     types = {type(value).__name__ for value in values if value is not None}

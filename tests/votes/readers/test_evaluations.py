@@ -123,6 +123,13 @@ def test_a_file_that_is_nearly_an_export_says_what_it_lacks(tmp_path):
     assert said == "It looks like lm-evaluation-harness, but has no target."
 
 
+@pytest.mark.parametrize("column", ["winner", "turn", "eval", "plan", "judge"])
+def test_a_common_name_of_a_column_is_no_sign_of_a_tool(column, tmp_path):
+    (tmp_path / "table.csv").write_text(f"{column},other\na,b\n")
+    look = opened(str(tmp_path / "table.csv")).look()
+    assert recognised(look) is None and nearly(look) is None
+
+
 def test_a_table_of_votes_stays_one_whatever_else_is_in_it(tmp_path):
     row = {"task": "a", "worker": "b", "label": "c", "annotator_kind": "LLM", "span_id": "d"}
     assert read_votes(lines(tmp_path / "votes.jsonl", row)).codebook.tasks.to_list() == ["a"]
@@ -230,7 +237,12 @@ def log(path, model="model", **scores):
     """A log with one sample, of which the scores are given."""
     scores = {name: {"value": value} for name, value in scores.items()}
     sample = {"id": "q1", "epoch": 1, "scores": scores}
-    header = {"version": 2, "status": "success", "eval": {"model": model}, "plan": {}}
+    header = {
+        "version": 2,
+        "status": "success",
+        "eval": {"task": "sums", "model": model},
+        "plan": {},
+    }
     path.write_text(json.dumps({**header, "samples": [sample]}))
     return path
 
@@ -238,7 +250,7 @@ def log(path, model="model", **scores):
 def test_samples_of_several_models_are_several_tasks(tmp_path):
     logs = [log(tmp_path / f"{model}.json", model, strict="C") for model in ("a", "b")]
     assert votes_in(logs[0]) == [("q1", "strict", "C")]
-    assert votes_in(*logs) == [("q1 (a)", "strict", "C"), ("q1 (b)", "strict", "C")]
+    assert votes_in(*logs) == [("q1 (sums, a)", "strict", "C"), ("q1 (sums, b)", "strict", "C")]
 
 
 def test_grades_and_numbers_are_two_questions(tmp_path):
@@ -296,15 +308,18 @@ def part(type, *, verdict=True, **more):
 def test_assertions_without_a_name_are_called_by_their_type(tmp_path):
     file = results(tmp_path, part("equals"), part("javascript"), part("javascript", verdict=False))
     assert votes_in(file) == [
-        (0, "equals", "pass"),
-        (0, "javascript", "pass"),
-        (0, "javascript 2", "fail"),
+        ("q", "equals", "pass"),
+        ("q", "javascript", "pass"),
+        ("q", "javascript 2", "fail"),
     ]
 
 
 def test_assertions_in_a_set_vote_one_by_one(tmp_path):
     together = {"pass": False, "componentResults": [part("equals"), part("regex", verdict=False)]}
-    assert votes_in(results(tmp_path, together)) == [(0, "equals", "pass"), (0, "regex", "fail")]
+    assert votes_in(results(tmp_path, together)) == [
+        ("q", "equals", "pass"),
+        ("q", "regex", "fail"),
+    ]
 
 
 def test_an_assertion_that_crashed_is_dropped(tmp_path):
@@ -317,14 +332,35 @@ def test_the_grader_of_a_test_is_the_worker_of_what_models_grade(tmp_path):
     rubric["assertion"]["value"] = "It is kind."
     test = {"options": {"provider": "judge"}}
     file = results(tmp_path, rubric, part("equals"), testCase=test)
-    assert votes_in(file, question="It is kind.") == [(0, "judge", "pass")]
-    assert votes_in(file, question="assertions") == [(0, "equals", "pass")]
+    assert votes_in(file, question="It is kind.") == [("q", "judge", "pass")]
+    assert votes_in(file, question="assertions") == [("q", "equals", "pass")]
+
+
+@pytest.mark.parametrize(
+    ("given", "called"),
+    [
+        ({"number": 1}, '{"number": 1}'),
+        ({"b": "x", "a": "y"}, '{"a": "y", "b": "x"}'),
+        ({}, "test 0"),
+    ],
+)
+def test_a_test_is_called_by_its_variables(given, called, tmp_path):
+    file = results(tmp_path, part("equals"), vars=given)
+    assert votes_in(file) == [(called, "equals", "pass")]
+
+
+def test_tests_whose_long_variables_begin_alike_are_told_apart(tmp_path):
+    record = json.loads(Path(results(tmp_path, part("equals"))).read_text())
+    long = [{**record, "vars": {"text": f"{'word ' * 20}{end}"}} for end in ("a", "b")]
+    tasks = [task for task, _, _ in votes_in(lines(tmp_path / "two.jsonl", *long))]
+    assert len(set(tasks)) == 2
+    assert all(task.startswith("word word") and len(task) < 80 for task in tasks)
 
 
 def test_a_second_prompt_of_a_model_is_told_apart(tmp_path):
     first = json.loads(Path(results(tmp_path, part("equals"), promptId="x")).read_text())
     file = lines(tmp_path / "two.jsonl", first, {**first, "promptId": "y"})
-    assert [task for task, _, _ in votes_in(file)] == ["0 (model)", "0 (model, prompt 2)"]
+    assert [task for task, _, _ in votes_in(file)] == ["q (model)", "q (model, prompt 2)"]
 
 
 # lm-evaluation-harness

@@ -11,6 +11,7 @@ SUMMARIES = {
     "aggregate": "Turn VOTES into labels.",
     "assign": "Say which worker to ask about which task next.",
     "compare": "Score several methods on the same votes.",
+    "convert": "Write VOTES of any kind as one long table.",
     "data": "List, check and fetch public data sets.",
     "demo": "See methods at work on a simulated crowd.",
     "diagnose": "Say what is wrong with a crowd, and whom to mistrust.",

@@ -55,6 +55,7 @@ ASSIGN = "quorate.assignment:assign"
 @click.option("--seed", type=click.IntRange(min=0), help="Seed for whatever is random.")
 @options.THREADS
 @options.READING
+@options.KEEP
 @options.PRINTING
 def assign(votes: Any, output: str | None, **given: Any) -> None:
     """Say which worker to ask about which task next.

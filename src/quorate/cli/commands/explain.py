@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @options.ANSWERS
 @options.SCALE
 @options.READING
+@options.KEEP
 @options.PRINTING
 def explain(votes: Any, tasks: tuple[str, ...], **given: Any) -> None:
     """Say why tasks have their labels.

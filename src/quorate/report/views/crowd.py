@@ -48,7 +48,8 @@ def _with_times(frame: pl.DataFrame, result: Result) -> pl.DataFrame:
         return frame
     wanted = {"seconds": pl.col("seconds").median().alias("median_seconds")}
     wanted["time"] = pl.col("time").max().cast(pl.String).alias("last_active")
-    present = [expr for name, expr in wanted.items() if details[name].null_count() < len(details)]
+    known = [n for n in details.columns if n in wanted and details[n].null_count() < len(details)]
+    present = [wanted[name] for name in known]
     if not present:
         return frame
     by_worker = details.group_by("worker").agg(present)

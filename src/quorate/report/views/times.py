@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from quorate.result import Result
+from quorate.votes.tables import vote_table
 
 MOST_DAYS, FEW_LABELS = 120, 5
 TOO_FAST = 0.25  # of the crowd's median
@@ -14,16 +15,14 @@ TOO_FAST = 0.25  # of the crowd's median
 
 def times_view(result: Result) -> dict[str, Any] | None:
     """Votes with their agreement by day and by worker's speed; None where votes have no times."""
-    details = None if result.votes is None else result.votes.details
-    if details is None or result.tasks.in_files or "label" not in details.columns:
+    votes = result.votes
+    if votes is None or votes.details is None or result.tasks.in_files:
         return None
-    answers = result._label_frame(result.codebook.tasks, result.tasks.whole)
-    key = pl.col("task").cast(pl.String)
-    said = details.with_columns(key).join(
-        answers.select(key, pl.col("label").cast(pl.String).alias("answer")), on="task", how="inner"
-    )
-    said = said.with_columns((pl.col("label").cast(pl.String) == pl.col("answer")).alias("agrees"))
-    days, speed = _by_day(said), _by_speed(said)
+    table = vote_table(votes).lazy().collect()
+    right = votes.labels.label == result.tasks.whole.codes[votes.labels.task_of_label()]
+    said = table.with_columns(agrees=pl.Series(right))
+    days = _by_day(said) if "time" in said.columns else []
+    speed = _by_speed(said) if "seconds" in said.columns else None
     if not days and speed is None:
         return None
     return {"days": days, "speed": speed}
@@ -32,8 +31,6 @@ def times_view(result: Result) -> dict[str, Any] | None:
 def _by_day(said: pl.DataFrame) -> list[dict[str, Any]]:
     """Votes, workers and agreement of each day, the latest days only."""
     time = said["time"]
-    if time.null_count() == len(time):
-        return []
     when = (
         pl.from_epoch(pl.col("time").cast(pl.Int64))
         if time.dtype.is_numeric()

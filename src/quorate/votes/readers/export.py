@@ -4,6 +4,7 @@ what was dropped."""
 from __future__ import annotations
 
 import json
+import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +15,9 @@ import polars as pl
 
 from quorate.arguments import nearest
 from quorate.errors import DataError
-from quorate.votes.faults import shown
+from quorate.votes.faults import listed, shown
 from quorate.votes.naming import retyped
-from quorate.votes.readers.opening import Opened, faults
+from quorate.votes.readers.opening import Opened, failing
 from quorate.votes.readers.reader import Dropped, Found, Judged, Known, Reader, Vote
 
 # What a reader may stumble over in a record that is not as its tool writes it.
@@ -91,6 +92,12 @@ def read_export(reader: Reader, files: Sequence[Opened], keep: Sequence[str] = (
             f"{origin} is an export of {reader.title} without a vote"
             f"{f', of which was dropped: {dropped}' if dropped else ''}."
         )
+    lost = [name for name in found.keep if name not in found.there]
+    if lost:
+        raise DataError(
+            f"The tasks of {origin} have no field {shown(lost[0])} to keep: they have"
+            f" {listed(found.fields)}."
+        )
     return Export(origin, reader.title, questions, dict(found.dropped), found.kept())
 
 
@@ -98,11 +105,12 @@ def _read_into(found: _Collection, reader: Reader, file: Opened) -> None:
     """Add what the reader finds; a record that is not as its tool writes it is one sentence."""
     n = 0
     try:
-        for n, one in enumerate(reader.read(file), start=1):  # noqa: B007
-            found.add(one)
+        with failing(file.origin, but=STUMBLES):
+            for n, one in enumerate(reader.read(file), start=1):  # noqa: B007
+                found.add(one)
     except DataError:
         raise
-    except STUMBLES + faults() as error:
+    except STUMBLES as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         where = f", after {n:,} answers," if n else ""
         raise DataError(
@@ -188,6 +196,8 @@ class _Collection:
         self.dropped: Counter[str] = Counter()
         self.models: set[str] = set()
         self.items: dict[Any, tuple[Any, ...]] = {}
+        self.fields: list[str] = []  # of the first task
+        self.there: set[str] = set()  # fields to keep that some task has
 
     def add(self, found: Found) -> None:
         """Take or drop one thing that a reader found."""
@@ -196,25 +206,33 @@ class _Collection:
             return
         task = self._task(found.task)
         labels = found.label if isinstance(found.label, list) else [found.label]
-        cells = [_cell(label) for label in labels]
+        cells = [cell for cell in map(_cell, labels) if cell is not None]
         worker = _cell(found.worker) if isinstance(found, Vote) else ""
         lost = [r for r, v in (("task", task), ("worker", worker)) if v is None]
-        if lost or None in cells:
-            self.dropped[f"without a {(*lost, 'label')[0]}"] += 1
+        if labels and not cells:
+            lost.append("label")
+        if lost:
+            self.dropped[f"without a {lost[0]}"] += 1
         elif isinstance(found, Known):
             for cell in cells or [None]:
-                self.answers[found.question].known.add(task, cell)
+                self.answers[_text(found.question)].known.add(task, cell)
         else:
             self._add_vote(found, task, worker, cells)
 
     def _add_vote(self, vote: Vote, task: Any, worker: Any, labels: list[Any]) -> None:
-        answers = self.answers[vote.question]
+        answers = self.answers[_text(vote.question)]
         answers.several |= len(labels) > 1
         seconds, time = _seconds(vote.seconds), _cell(vote.time)
         for label in labels or [None]:  # none of several may be an answer too
             answers.votes.add(task, worker, label, seconds, time)
         if self.keep and task not in self.items:
-            self.items[task] = tuple(_cell(vote.item.get(name)) for name in self.keep)
+            self._keep(task, vote.item)
+
+    def _keep(self, task: Any, item: Mapping[str, Any]) -> None:
+        self.fields = self.fields or list(item)
+        values = [field_of(item, name) for name in self.keep]
+        self.there |= {n for n, value in zip(self.keep, values, strict=True) if value}
+        self.items[task] = tuple(_cell(value[0]) if value else None for value in values)
 
     def _task(self, task: Any) -> Any:
         if not isinstance(task, Judged):
@@ -252,21 +270,46 @@ class _Collection:
             _of_one_type(n, list(values)) for n, values in zip(self.keep, columns, strict=True)
         ]
         tasks = _of_one_type("task", [self._called(task) for task in self.items])
-        return pl.DataFrame([tasks, *fields])
+        items = pl.DataFrame([tasks, *fields])
+        return items.unique("task", keep="first", maintain_order=True)  # 1 and "1", as text
 
 
-def _seconds(given: Any) -> float | None:
-    try:
-        return None if given is None else float(given)
-    except (ValueError, TypeError):
-        return None
+def field_of(item: Mapping[str, Any], name: str) -> tuple[Any] | tuple[()]:
+    """The field of that name, or the nested one that a name with dots leads to; nothing if there is
+    none.
+
+    Examples:
+        >>> field_of({"meta": {"source": "mail"}}, "meta.source"), field_of({}, "text")
+        (('mail',), ())
+    """
+    if name in item:
+        return (item[name],)
+    first, _, rest = name.partition(".")
+    inside = item.get(first)
+    return field_of(inside, rest) if rest and isinstance(inside, Mapping) else ()
 
 
 def _cell(value: Any) -> Any:
     """A value as a cell: what is nested as JSON text, what is empty or no number as None."""
     if value is None or value == "" or value != value:
         return None
-    return value if isinstance(value, (str, int, float)) else json.dumps(value, default=str)
+    if isinstance(value, str):
+        return _text(value)
+    return value if isinstance(value, (int, float)) else json.dumps(value, default=str)
+
+
+def _text(value: str) -> str:
+    """Text without halves of letters, which JSON can hold and no file can."""
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+
+
+def _seconds(value: Any) -> float | None:
+    """A duration as a number; None where it is none."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return seconds if math.isfinite(seconds) else None
 
 
 def _of_one_type(name: str, values: list[Any]) -> pl.Series:

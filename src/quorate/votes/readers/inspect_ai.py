@@ -29,27 +29,35 @@ class InspectAI(Reader):
     def sniff(self, look: Look) -> bool:
         return super().sniff(look) or (look.shape == "zip" and JOURNAL in look.members)
 
+    def lacks(self, look: Look) -> list[str]:
+        return super().lacks(look) if look.shape == "object" else []
+
     def read(self, export: Opened) -> Iterator[Found]:
         return verdicts.settled(_found(export))
 
 
 def _found(export: Opened) -> Iterator[Found | ByPerson]:
-    model, samples = _opened(export)
+    evaluated, samples = _opened(export)
     for sample in samples:
         scores = sample.get("scores") or {}
         if not scores:
             yield Dropped("failed" if sample.get("error") else "without a score")
+        vote = Vote(Judged(sample["id"], evaluated), "", "", item=sample)
         for scorer, score in scores.items():
-            yield from _votes(Vote(Judged(sample["id"], model), "", "", item=sample), scorer, score)
+            yield from _votes(vote, scorer, score)
 
 
 def _opened(export: Opened) -> tuple[str, Iterator[Mapping[str, Any]]]:
-    """The model that is evaluated, and the samples."""
+    """What is evaluated, and the samples."""
     if export.look().shape != "zip":
         log = export.document()
-        return str(log["eval"]["model"]), iter(log.get("samples") or [])
+        return _evaluated(log), iter(log.get("samples") or [])
     header = next(log for name in HEADERS for log in export.documents(name))
-    return str(header["eval"]["model"]), export.documents("samples/")
+    return _evaluated(header), export.documents("samples/")
+
+
+def _evaluated(log: Mapping[str, Any]) -> str:
+    return f"{log['eval']['task']}, {log['eval']['model']}"
 
 
 def _votes(vote: Vote, scorer: str, score: Score) -> Iterator[Found | ByPerson]:

@@ -73,9 +73,8 @@ def _written(sample: Sample) -> tuple[list[str | None], str | None]:
     """The texts, and the target if it is one line: a whole solution is no answer to vote for."""
     responses = sample["filtered_resps"]
     texts = [text for one in responses for text in (one if isinstance(one, list) else [one])]
-    answers = [str(text).strip() for text in texts]
+    answers = (str(text).strip() for text in texts)
     target = sample["target"]
     is_answer = isinstance(target, str) and "\n" not in target.strip()
-    return [a if a not in ("", INVALID) else None for a in answers], (
-        target.strip() if is_answer else None
-    )
+    known = target.strip() if is_answer else None
+    return [answer if answer not in ("", INVALID) else None for answer in answers], known

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quorate.votes.readers.opening import Opened
+from quorate.votes.readers.opening import Look, Opened
 from quorate.votes.readers.reader import Dropped, Found, Reader, Vote
 from quorate.votes.readers.verdicts import nested
 
@@ -28,6 +28,10 @@ class MTBench(Reader):
         ("turn", "question_id", "model", "judge", "score"),
         ("winner", "question_id", "model_a", "model_b", "judge"),
     )
+
+    def lacks(self, look: Look) -> list[str]:
+        missing = super().lacks(look)
+        return missing if len(missing) == 1 else []  # for other tables have winners and turns, too
 
     def read(self, export: Opened) -> Iterator[Found]:
         for row in export.records():

@@ -14,7 +14,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -43,12 +43,13 @@ FAULTS = (
     *POLARS_FAULTS,
     ValueError,
     EOFError,
-    RecursionError,
+    OverflowError,
+    RuntimeError,  # values nested too deep; an archive with a password, or a compression of its own
     csv.Error,
+    struct.error,
     zlib.error,
     lzma.LZMAError,
     zipfile.BadZipFile,
-    NotImplementedError,  # a zip archive in a compression of its own
 )
 
 
@@ -94,13 +95,13 @@ class Opened:
     def look(self) -> Look:
         """What the first bytes tell; nothing is said of a file that cannot be read."""
         try:
-            with self.stream() as file:
-                head = file.read(HEAD)
-            return self._look(head.removeprefix(BYTE_ORDER_MARK))
+            return self._look()
         except faults():
             return Look("other")
 
-    def _look(self, head: bytes) -> Look:
+    def _look(self) -> Look:
+        with self.stream() as file:
+            head = file.read(HEAD).removeprefix(BYTE_ORDER_MARK)
         start = head.lstrip()
         if start.startswith(b"["):
             return Look("array", _first_of_array(head))
@@ -117,27 +118,31 @@ class Opened:
                 return Look("table", [dict.fromkeys(pl.read_parquet_schema(file))])
         if start.startswith(UTF16) or b"\0" in head[:4096] or not start:
             return Look("other")
-        return Look(
-            "table", list(islice(_rows(io.StringIO(head.decode("utf-8", "ignore"))), FIRST))
-        )
+        return Look("table", _first_rows(head))
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The records, one after the other: the elements of an array, the lines, the rows of a
         table, or the one object. Only one of them is in memory at a time."""
-        shape = self.look().shape
+        with failing(self.origin):
+            shape = self._look().shape
         read = {"array": _array, "lines": _lines, "table": _table, "object": _object}.get(shape)
         if read is None:
             raise DataError(f"{self.origin} has no records: it is {_called(shape)}.")
-        with _failing(self.origin), self.stream() as file:
+        with failing(self.origin), self.stream() as file:
             for number, record in enumerate(read(file), start=1):
                 if not isinstance(record, dict):
                     kind = type(record).__name__
                     raise DataError(f"{self.origin}, record {number} is no object, but a {kind}.")
                 yield record
 
+    def content(self) -> bytes:
+        """All bytes."""
+        with failing(self.origin), self.stream() as file:
+            return file.read()
+
     def document(self) -> Any:
         """The whole file as one JSON value."""
-        with _failing(self.origin), self.stream() as file:
+        with failing(self.origin), self.stream() as file:
             content = file.read(LARGEST_DOCUMENT + 1)
             if len(content) > LARGEST_DOCUMENT:
                 size = LARGEST_DOCUMENT >> 30
@@ -151,12 +156,12 @@ class Opened:
         these keys, each within the one before."""
         import ijson  # slow to import
 
-        with _failing(self.origin), self.stream() as file:
+        with failing(self.origin), self.stream() as file:
             yield from ijson.items(file, ".".join((*keys, "item")), use_float=True)
 
     def documents(self, start: str) -> Iterator[Any]:
         """The JSON values in the members of a zip archive whose names start so."""
-        with _failing(self.origin), self.stream() as file, zipfile.ZipFile(file) as archive:
+        with failing(self.origin), self.stream() as file, zipfile.ZipFile(file) as archive:
             for info in archive.infolist():
                 if info.filename.startswith(start) and not info.is_dir():
                     with _member(archive, info.filename) as member:
@@ -164,7 +169,7 @@ class Opened:
 
     def members(self) -> Iterator[Opened]:
         """The files of a zip archive, but for directories and what systems put beside them."""
-        with _failing(self.origin), self.stream() as file, zipfile.ZipFile(file) as archive:
+        with failing(self.origin), self.stream() as file, zipfile.ZipFile(file) as archive:
             names = [info.filename for info in archive.infolist() if not info.is_dir()]
         for name in names:
             if not PurePath(name).name.startswith(".") and "__MACOSX" not in name:
@@ -197,13 +202,15 @@ def _member(archive: zipfile.ZipFile, name: str) -> BinaryIO:
 
 
 @contextmanager
-def _failing(origin: str) -> Iterator[None]:
-    """Context in which whatever cannot be read is one sentence."""
+def failing(origin: str, but: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
+    """Context in which whatever cannot be read is one sentence, but for some faults."""
     try:
         yield
     except DataError:
         raise
     except faults() as error:
+        if isinstance(error, but):
+            raise
         said = reason(error)
         raise DataError(f"{origin} cannot be read ({said}): write or fetch it again.") from None
 
@@ -249,7 +256,11 @@ def opened_table(frame: Any, origin: str) -> OpenedTable:
 
 def opened_bytes(content: bytes, origin: str) -> Opened:
     """Bytes in memory as a file."""
-    return Opened(origin, "", lambda: _decompressed(io.BytesIO(content)))
+    return Opened(origin, "", lambda: _decompressed(_buffered(content)))
+
+
+def _buffered(content: bytes) -> BinaryIO:
+    return cast("BinaryIO", io.BufferedReader(cast("Any", io.BytesIO(content))))
 
 
 def opened(path: str) -> Opened:
@@ -283,7 +294,7 @@ def _zstd(file: BinaryIO) -> BinaryIO:
         raise DataError(
             "What is compressed with Zstandard needs zstandard: pip install 'quorate[zstd]'."
         ) from None
-    return cast("BinaryIO", zstandard.ZstdDecompressor().stream_reader(file))
+    return cast("BinaryIO", io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file)))
 
 
 # Shapes
@@ -293,6 +304,14 @@ def _first_of_array(head: bytes) -> list[Mapping[str, Any]]:
     """The first elements of an array, of which the head may hold a part only."""
     value = _partial(head)
     return [v for v in value[:FIRST] if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def _first_rows(head: bytes) -> list[Mapping[str, Any]]:
+    """The first rows of a table, as far as they are as they should be."""
+    rows: list[Mapping[str, Any]] = []
+    with suppress(ValueError, csv.Error):  # which is said when all rows are read
+        rows.extend(islice(_rows(io.StringIO(head.decode("utf-8", "ignore"))), FIRST))
+    return rows
 
 
 def _look_at_objects(head: bytes, is_all: bool) -> Look:
@@ -330,9 +349,17 @@ def _partial(head: bytes) -> Any:
     return getattr(builder, "value", None) or {}
 
 
+def _begins(file: Any, mark: bytes) -> bool:
+    """Whether these are the next bytes of a file, which stays where it is: not all can go back."""
+    ahead: bytes = file.peek(len(mark))
+    return ahead.startswith(mark)
+
+
 def _array(file: BinaryIO) -> Iterator[Any]:
     import ijson  # slow to import
 
+    if _begins(file, BYTE_ORDER_MARK):
+        file.read(len(BYTE_ORDER_MARK))
     yield from ijson.items(file, "item", use_float=True)
 
 
@@ -351,9 +378,7 @@ def _object(file: BinaryIO) -> Iterator[Any]:
 
 
 def _table(file: BinaryIO) -> Iterator[dict[str, Any]]:
-    start = file.read(len(PARQUET))
-    file.seek(0)
-    if start == PARQUET:
+    if _begins(file, PARQUET):
         names = _class_names(file)
         for batch in pl.scan_parquet(file).collect_batches():
             for row in batch.iter_rows(named=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 from quorate.votes.readers import verdicts
@@ -13,6 +14,7 @@ from quorate.votes.readers.reader import Dropped, Found, Judged, Reader, Vote
 from quorate.votes.readers.verdicts import ByPerson
 
 ASSERTIONS = "assertions"  # the question that those without a model of their own answer
+LONGEST_NAME = 60
 HUMAN = "human"  # the type of a rating in promptfoo's page
 GRADED = ("llm-rubric", "model-graded", "g-eval", "factuality", "answer-relevance", "context-")
 CRASHES = ("Custom function threw", "Python code execution failed", "Ruby code execution failed")
@@ -20,10 +22,9 @@ Part = Mapping[str, Any]
 
 
 class Promptfoo(Reader):
-    """A task is a test, known by its variables, so that repeats are of one task; it is called by
-    the number of its first result. What a model grades is a question of its own, called by its
-    metric, and the worker is the model; any other assertion is a worker, called by its metric or
-    type. A person's rating is a known answer."""
+    """A task is a test, called by its variables, so that repeats are of one task. What a model
+    grades is a question, called by its metric, and the worker is the model; any other assertion is
+    a worker, called by its metric or type. A person's rating is a known answer."""
 
     name = "promptfoo"
     title = "promptfoo"
@@ -44,12 +45,9 @@ def _is_whole(look: Look) -> bool:
 
 
 def _found(results: Iterator[Part]) -> Iterator[Found | ByPerson]:
-    tests: dict[str, int] = {}
     prompts: dict[str, list[Any]] = {}
     for result in results:
-        test = json.dumps(result.get("vars"), sort_keys=True)
-        number = tests.setdefault(test, result.get("testIdx", len(tests)))
-        task = Judged(number, _model(result, prompts))
+        task = Judged(_test(result), _model(result, prompts))
         parts = [*_parts(verdicts.fields(result.get("gradingResult")))]
         if not parts:
             yield Dropped("failed" if result.get("error") else "without a verdict")
@@ -59,6 +57,17 @@ def _found(results: Iterator[Part]) -> Iterator[Found | ByPerson]:
             seen[_type(part)] += 1
             vote = Vote(task, "", "", ASSERTIONS, item=verdicts.fields(result.get("vars")))
             yield _verdict(part, vote, options.get("provider"), seen[_type(part)])
+
+
+def _test(result: Part) -> str:
+    """A test, called by its variables, since its number says little and repeats have others."""
+    given = verdicts.fields(result.get("vars"))
+    if not given:
+        return f"test {result.get('testIdx')}"
+    only = next(iter(given.values())) if len(given) == 1 else None
+    text = only if isinstance(only, str) else json.dumps(given, sort_keys=True)
+    short = " ".join(text.split())[:LONGEST_NAME].strip()
+    return text if text == short else f"{short}... {sha256(text.encode()).hexdigest()[:8]}"
 
 
 def _model(result: Part, prompts: dict[str, list[Any]]) -> str:
@@ -91,7 +100,7 @@ def _type(part: Part) -> str:
 
 
 def _verdict(part: Part, vote: Vote, grader: Any, number: int) -> Found | ByPerson:
-    """The verdict of an assertion, the so manieth of its type that judges the test."""
+    """The verdict of an assertion; `number` counts those of its type that judge the test."""
     if verdicts.fields(part.get("metadata")).get("graderError"):
         return Dropped("without a verdict")
     if str(part.get("reason")).startswith(CRASHES):

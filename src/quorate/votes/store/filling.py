@@ -14,20 +14,24 @@ from numpy.typing import NDArray
 
 from quorate.errors import DataError, UsageError
 from quorate.labels import BLOCK_SIZE, LEAST_BLOCK, Codebook, block_size
-from quorate.votes.batches import Batches, Piece, open_batches
+from quorate.votes.batches import Batches, Piece, batches_of
 from quorate.votes.blocks import ClassRecoding
+from quorate.votes.columns import columns_named
 from quorate.votes.faults import GZIP, ZSTD
 from quorate.votes.naming import find
 from quorate.votes.reading import (
-    ROLES,
+    How,
     Reading,
     Votes,
     columns_of,
     complete_rows,
+    layout_of,
     missing_words,
+    open_votes,
     split_labels,
+    with_silent,
 )
-from quorate.votes.sources import MISSING, Kind, Table, columns_named
+from quorate.votes.sources import MISSING, Kind, Table
 from quorate.votes.store.directory import PARTS, Manifest, Store
 from quorate.votes.store.fingerprint import Stamp, fingerprint, stamps
 from quorate.votes.store.owned import (
@@ -50,6 +54,7 @@ from quorate.votes.store.shuffle import (
     merged,
 )
 from quorate.votes.store.sizes import DISK_ROW, Sizes, require_disk
+from quorate.votes.wide import Layout
 
 MapFunction = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -100,6 +105,7 @@ class Source:
     repeats: str = "count"
     separator: str | None = None
     unlabelled: bool = False
+    layout: Layout = Layout()
     copy: Copy | None = None
 
     def __post_init__(self) -> None:
@@ -111,8 +117,7 @@ class Source:
         cls,
         source: Any,
         reading: Reading,
-        separator: str | None = None,
-        unlabelled: bool = False,
+        how: How = How(),  # noqa: B008 - which nothing changes
     ) -> Source:
         paths = source if isinstance(source, (list, tuple)) else [source]
         return cls(
@@ -121,15 +126,15 @@ class Source:
             reading.get("format"),
             missing_words(reading),
             reading.get("repeats", "count"),
-            separator,
-            unlabelled,
+            how.separator,
+            how.unlabelled,
+            layout_of(reading, how.gold),
         )
 
     def open(self) -> Batches:
         paths = self.paths[0] if len(self.paths) == 1 else list(self.paths)
-        batches = open_batches(
-            paths, ROLES, columns=self.columns, format=self.format, missing=self.missing
-        )
+        opened = open_votes(paths, self.columns, self.format, self.missing, self.layout)
+        batches = batches_of(opened)
         return batches if self.copy is None else replace(batches, origin=self.copy.origin)
 
     def absolute(self) -> Source:
@@ -137,11 +142,13 @@ class Source:
         paths = tuple(p if "://" in p else str(Path(p).absolute()) for p in self.paths)
         return replace(self, paths=paths)
 
-    def how(self) -> dict[str, Any]:
+    def how(self, batches: Batches) -> dict[str, Any]:
         """The options of reading the files, as they are told apart."""
         paths = () if self.copy else self.absolute().paths
         how = {**asdict(self), "paths": paths, "missing": list(self.missing)}
         del how["copy"]  # which its stamp tells
+        if batches.silent is None:  # a layout, and gold in it, is of wide tables only
+            del how["layout"]
         return how
 
     def stamps(self, batches: Batches) -> list[Stamp]:
@@ -151,7 +158,7 @@ class Source:
     def origin(self) -> str:
         """Identity of these votes: the files as they are now, and the options of reading them."""
         batches = self.open()
-        return fingerprint(batches, self.stamps(batches), self.how())
+        return fingerprint(batches, self.stamps(batches), self.how(batches))
 
     def frames(
         self, batches: Batches, piece: Piece, size: int, whole: Sequence[str]
@@ -181,13 +188,16 @@ def stored_votes(source: Source, storage: Storage) -> Votes:
     classes = store.labels.drop_nulls().sort()
     codes = find(store.labels, classes).fill_null(-1).to_list()
     blocks = store.blocks(run.path)
-    return Votes(
+    opened = source.open()
+    votes = Votes(
         blocks.change(ClassRecoding(tuple(codes), len(classes))),
         Codebook(pl.Series("task", [], dtype=blocks.task_type), store.workers, classes),
         store.report,
-        Kind(columns=columns_named(source.open().columns)),
+        Kind(columns=columns_named(opened.columns)),
+        opened.notes,
         place=(run, kept),
     )
+    return votes if opened.silent is None else with_silent(votes, opened.silent(), "table")
 
 
 def _open_or_fill(root: Path, source: Source, storage: Storage) -> tuple[Store, Lock]:
@@ -305,7 +315,7 @@ class _Filling:
     def _run(self) -> Store:
         batches = self.source.open()
         known = self.source.stamps(batches)
-        origin = fingerprint(batches, known, self.source.how())
+        origin = fingerprint(batches, known, self.source.how(batches))
         rows, row_bytes = _guess_rows(batches)
         require_disk(self.root, rows * (row_bytes + DISK_ROW))
         n_parts = min(MOST_PARTS, 1 + int(1.3 * rows / self.sizes.part_rows))
@@ -416,9 +426,9 @@ def _scatter_piece(
 
 def _guess_rows(batches: Batches) -> tuple[float, float]:
     """Estimated number of rows, and of bytes of a row as text."""
-    rows = batches.rows()
+    rows, per_row = batches.rows(), batches.files[0].per_row
     if rows is not None:
-        return rows, 32.0
+        return rows * per_row, 32.0
     sizes = [file.path.stat().st_size for file in batches.files if file.path is not None]
     if len(sizes) < len(batches.files):  # remote files do not tell
         return UNKNOWN_ROWS, 32.0
@@ -427,6 +437,6 @@ def _guess_rows(batches: Batches) -> tuple[float, float]:
     with first.open("rb") as file:
         sample = file.read(SAMPLE)
     if sample.startswith((GZIP, ZSTD)):
-        return sum(sizes) / COMPRESSED_ROW, 32.0
-    row = len(sample) / max(1, sample.count(b"\n"))
+        return sum(sizes) / COMPRESSED_ROW * per_row, 32.0
+    row = len(sample) / max(1, sample.count(b"\n")) / per_row
     return sum(sizes) / row, row

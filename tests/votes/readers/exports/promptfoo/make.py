@@ -99,8 +99,7 @@ def entered(models, judges, repeats):
     for model in [model for model in models for _ in range(repeats)]:
         entered.drop("failed")  # on the last question
         for number, question in enumerate(QUESTIONS[:-1]):
-            test = number * repeats
-            task = test if len(models) == 1 else f"{test} ({model})"
+            task = question if len(models) == 1 else f"{question} ({model})"
             for worker, text, criterion in judges:
                 if text[number] == "?":
                     entered.drop("without a verdict")
