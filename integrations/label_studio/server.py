@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -26,11 +27,20 @@ HIDDEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 @contextmanager
 def server(command: str) -> Iterator[str]:
     """Address of a server with an empty database, which ends with the context."""
+    found = shutil.which(command)
+    if found is None:
+        raise SystemExit(f"There is no command {command}.")
     with tempfile.TemporaryDirectory(prefix="label-studio-") as place:
         port = _free_port()
         address = f"http://127.0.0.1:{port}"
         log = Path(place) / "log"
-        call = [command, "start", "--no-browser", "--internal-host", "127.0.0.1"]
+        call = [
+            str(Path(found).absolute()),
+            "start",
+            "--no-browser",
+            "--internal-host",
+            "127.0.0.1",
+        ]
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [*call, "--port", str(port)],
