@@ -225,15 +225,20 @@ class Result(Fit):
         ]
 
     def report(
-        self, path: str | Path, *, title: str = "Report", pseudonyms: bool = False, tasks: int = 30
+        self,
+        path: str | Path,
+        *,
+        title: str = "Report",
+        pseudonyms: bool = False,
+        n_shown: int = 30,
     ) -> None:
         """Write a report as one HTML file that needs no network: workers, disputed tasks, classes,
-        agreement, what to ask next. With `pseudonyms` workers' names are hidden; `tasks` is the
+        agreement, what to ask next. With `pseudonyms` workers' names are hidden; `n_shown` is the
         number of tasks in a list."""
         from quorate.report.page import page_of
         from quorate.report.views import ReportOptions, report_of
 
-        page = page_of(report_of(self, ReportOptions(title, pseudonyms, tasks)))
+        page = page_of(report_of(self, ReportOptions(title, pseudonyms, n_shown)))
         with Outputs() as outputs:
             outputs.file(str(path), lambda file: file.write(page.encode()))
 

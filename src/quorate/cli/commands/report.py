@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 @click.option("--title", metavar="TEXT", help="What the page is called; the votes unless given.")
 @click.option("--pseudonyms", is_flag=True, help="Hide the names of workers.")
 @click.option(
-    "--tasks",
+    "-n",
+    "--n-shown",
     type=click.IntRange(min=1),
-    **options.told("quorate.report.views:ReportOptions", "tasks"),
+    **options.told("quorate.report.views:ReportOptions", "n_shown"),
     help="Number of tasks in a list.",
 )
 @options.METHOD
@@ -39,7 +40,7 @@ def report(votes: Any, output: str | None, **given: Any) -> None:
     """
     printing = Printing.of(given)
     model = options.model_of(given.pop("method"), given.pop("settings"))
-    shown = {name: given.pop(name) for name in ("title", "pseudonyms", "tasks")}
+    shown = {name: given.pop(name) for name in ("title", "pseudonyms", "n_shown")}
     shown["title"] = shown["title"] or _title(votes)
     how = options.given(options.ordered(given))
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "-n",
-    "--tasks",
+    "--n-shown",
     "n",
     type=click.IntRange(min=1),
     **options.told("quorate.report.views.review:review", "n"),
-    help="Number of tasks.",
+    help="Number of tasks in a list.",
 )
 @options.METHOD
 @options.ANSWERS

@@ -31,7 +31,7 @@ class ReportOptions:
 
     title: str = "Report"
     pseudonyms: bool = False
-    tasks: int = 30
+    n_shown: int = 30
 
 
 def report_of(result: Result, options: ReportOptions | None = None) -> dict[str, Any]:
@@ -53,8 +53,8 @@ def report_of(result: Result, options: ReportOptions | None = None) -> dict[str,
         "findings": [finding.as_dict() for finding in diagnosis.findings],
         "agreement": agreement_view(diagnosis, counts, result, workers),
         "workers": workers_view(diagnosis, counts, result, workers),
-        "disputed": disputed_view(counts, result, options.tasks),
-        "overruled": overruled_view(counts, result, options.tasks),
+        "disputed": disputed_view(counts, result, options.n_shown),
+        "overruled": overruled_view(counts, result, options.n_shown),
         "classes": classes_view(counts, result),
         "gold": gold_view(result),
         "times": times_view(result),
