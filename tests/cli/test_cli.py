@@ -718,7 +718,7 @@ def test_one_word_has_one_meaning() -> None:
             if each.param_type_name == "option":
                 texts.setdefault(each.opts[-1], set()).add(str(each.help))
     assert texts["--workers"] == {"Where a table of the workers goes."}
-    several = {"--output", "--method", "--gold", "--seed", "--confidence", "--truth"}
+    several = {"--output", "--method", "--gold-column", "--seed", "--confidence", "--truth"}
     for name in texts.keys() - several:
         assert len(texts[name]) == 1, (name, texts[name])
 
