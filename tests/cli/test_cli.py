@@ -172,6 +172,8 @@ def test_the_summary_as_json() -> None:
         "dropped_missing": 0,
         "dropped_repeats": 0,
         "repeats_counted": 0,
+        "format": None,
+        "dropped_of_export": {},
     }
     expected = quorate.aggregate(VOTES)
     found, how = summary["found"], summary["how"]

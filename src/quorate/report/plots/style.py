@@ -1,4 +1,4 @@
-"""The one look of all figures: those of results, of the reproductions and of the benchmarks."""
+"""The one look of all figures, those of results as those of papers and benchmarks."""
 
 from __future__ import annotations
 
