@@ -253,7 +253,7 @@ def test_what_is_missing_is_left_out_and_said() -> None:
     [
         ("task,size\na,3\n", "'3' in the column 'size'"),
         ("task\na\n", "has no features"),
-        ("item,question_id,x\na,b,1\n", "could be the task"),
+        ("item,question,x\na,b,1\n", "could be the task"),
         ("task,feature\n,red\n", "no row with a task and a feature"),
         ("task,red\n,1\n", "no row with a task"),
     ],
