@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
 
-# Workers, one more than there are cores, take over each other's tests, of which the longest come
+# Workers, two more than there are cores, take over each other's tests, of which the longest come
 # first (tests/conftest.py).
 test: lint
 	$(BIN)/pytest -n auto --dist worksteal

@@ -31,9 +31,9 @@ LONG = ("own_cluster", "cluster", "processes_to_lose", "a_minute", "quick", "pos
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """One more than there are cores, if nothing else is said: what takes long mostly waits for
+    """Two more than there are cores, if nothing else is said: what takes long mostly waits for
     processes of its own."""
-    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else cores() + 1
+    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else cores() + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
