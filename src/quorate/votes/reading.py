@@ -396,7 +396,8 @@ def _known_of(question: Question) -> tuple[KnownAnswers | None, list[str]]:
         notes.append(f"{several:,} tasks have several known answers, which are left out.")
     if not len(one):
         return None, notes
-    notes.append(f"{len(one):,} known answers of the export are taken as gold.")
+    answers_are = "answer of the export is" if len(one) == 1 else "answers of the export are"
+    notes.append(f"{len(one):,} known {answers_are} taken as gold.")
     return KnownAnswers(one["task"], one["label"], 0), notes
 
 

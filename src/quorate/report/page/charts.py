@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-LEFT, RIGHT, TOP, BOTTOM = 44, 14, 10, 34  # room for what stands around a chart
+LEFT, RIGHT, TOP, BOTTOM = 44, 28, 10, 34  # room for what stands around a chart
 
 
 def bar(value: float, low: float | None = None, high: float | None = None) -> Markup:
@@ -46,12 +46,13 @@ def histogram(counts: Sequence[int], label: str) -> Markup:
 def funnel(rows: Sequence[Mapping[str, Any]], label: str) -> Markup:
     """Workers by their number of labels and accuracy, with intervals; a dot leads to its row."""
     width, height = 560, 260
-    most = max((row["labels"] for row in rows), default=1)
-    across = _scale(math.log10(1), math.log10(max(most, 10)), LEFT, width - RIGHT)
+    counts = [max(row["labels"], 1) for row in rows] or [1]
+    first = math.floor(math.log10(min(counts)))
+    last = max(math.ceil(math.log10(max(counts))), first + 1)
+    across = _scale(first, last, LEFT, width - RIGHT)
     down = _scale(0, 1, height - BOTTOM, TOP)
     dots = "".join(_dot(row, across, down) for row in rows)
-    powers = range(math.ceil(math.log10(max(most, 10))) + 1)
-    ticks = [(10**p, across(p)) for p in powers if 10**p <= max(most, 10)]
+    ticks = [(10**p, across(p)) for p in range(first, last + 1)]
     lines = "".join(
         f'<text class="tick" x="{x:.1f}" y="{height - 18}" text-anchor="middle">{n:,}</text>'
         for n, x in ticks

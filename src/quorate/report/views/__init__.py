@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from quorate.diagnosis import Diagnosis, diagnose
 from quorate.errors import UsageError
+from quorate.kernels import Codes
 from quorate.multilabel import Multilabel
 from quorate.report.views.classes import classes_view
 from quorate.report.views.crowd import agreement_view, workers_view
@@ -41,10 +43,8 @@ def report_of(result: Result, options: ReportOptions | None = None) -> dict[str,
         raise UsageError("A report is for one right answer: make one of an option's result.")
     if result.votes is None:
         raise UsageError("A result that was loaded does not have its votes: a report needs them.")
-    from quorate.diagnosis import diagnose  # slow to import
-
     diagnosis = diagnose(result)
-    workers = _most_active(result)
+    workers = _of_interest(result, diagnosis)
     counts = survey(result, workers)
     report: dict[str, Any] = {
         "title": options.title,
@@ -64,10 +64,12 @@ def report_of(result: Result, options: ReportOptions | None = None) -> dict[str,
     return under_pseudonyms(report) if options.pseudonyms else report
 
 
-def _most_active(result: Result) -> Any:
-    """The codes of the workers with most labels."""
+def _of_interest(result: Result, diagnosis: Diagnosis) -> Codes:
+    """The codes of the workers who are flagged, and of those with most labels."""
     labels = result.tally.sum(axis=1)
-    return np.argsort(-labels, kind="stable")[:PAGES].astype(np.int32)
+    judged = diagnosis.judgement
+    flagged = np.zeros(len(labels), bool) if judged is None else judged.spammer | judged.inverted
+    return np.lexsort((-labels, ~flagged))[:PAGES].astype(np.int32)
 
 
 __all__ = ["ReportOptions", "report_of"]

@@ -1,4 +1,4 @@
-"""Workers: a table of all with flags, a page for the most active, and who agrees with whom."""
+"""Workers: a table of all with flags, a page for some, and who agrees with whom."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _leanings(matrix: Floats, names: list[Any]) -> list[dict[str, Any]]:
 def agreement_view(
     diagnosis: Diagnosis, counts: Survey, result: Result, active: Codes
 ) -> dict[str, Any]:
-    """Krippendorff's alpha, duplicates, and agreement of the most active workers, clustered."""
+    """Krippendorff's alpha, duplicates, and agreement of the workers with pages, clustered."""
     found = diagnosis.agreement
     order = clustered(counts.shared, counts.agreed)
     names = [result.codebook.workers[int(active[i])] for i in order]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+WORTH_SAYING = 0.0005  # of an expected error
+
 
 def headline(report: Mapping[str, Any]) -> list[str]:
     """What a lead should know before anything else."""
@@ -86,7 +88,11 @@ def _known(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _plan(report: Mapping[str, Any]) -> Iterator[str]:
     plan = report["next"]
-    if plan is not None and plan["of"]:
+    if plan is None or not plan["of"]:
+        return
+    if plan["error_now"] - plan["error_after"] < WORTH_SAYING:
+        yield "More votes of these workers would hardly lower the expected error."
+    else:
         yield (
             f"{_count(plan['of'], 'more vote')} where they help most would lower the expected error"
             f" from {plan['error_now']:.1%} to {plan['error_after']:.1%}."
