@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ settings.register_profile(
 settings.register_profile("thorough", settings.get_profile("quorate"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quorate"))
 
-# A cluster of its own cannot be joined while this process is part of another.
-LONG = ("own_cluster", "cluster", "processes_to_lose", "a_minute", "quick", "postgres")
+# What takes long, by the fixtures that say so. Tests of a group share what takes long to start; a
+# cluster of its own cannot be joined while this process is part of another.
+LONG = (("own_cluster", "cluster"), ("processes_to_lose",), ("a_minute",), ("quick", "postgres"))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -37,14 +39,21 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that workers end together; and side by side, so that one
-    worker has all the tests that share what takes long to start."""
+    """Each group of what takes long begins another worker's share, so that workers end together."""
+    groups = [[item for name in names for item in needing(name, items)] for names in LONG]
+    long = {item for group in groups for item in group}
+    others = iter([item for item in items if item not in long])
+    n_shares = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    ordered: list[pytest.Item] = []
+    for share in range(n_shares):
+        size = (len(items) + share) // n_shares
+        first = [item for group in groups[share::n_shares] for item in group]
+        ordered += [*first, *islice(others, max(0, size - len(first)))]
+    items[:] = [*ordered, *others]
 
-    def place(item: pytest.Item) -> int:
-        needs = getattr(item, "fixturenames", ())
-        return next((i for i, name in enumerate(LONG) if name in needs), len(LONG))
 
-    items.sort(key=place)
+def needing(fixture: str, items: list[pytest.Item]) -> list[pytest.Item]:
+    return [item for item in items if fixture in getattr(item, "fixturenames", ())]
 
 
 @pytest.fixture
