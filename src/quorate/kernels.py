@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csc_array, csr_array
 
 from quorate import buffers
 from quorate.errors import DataError
+from quorate.sparse import csc_array, csr_array, sparse
 
 # What SciPy's products are made of, but for the sum that they begin from.
 _loops: Any = getattr(sparse, "_sparsetools", None)

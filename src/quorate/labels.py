@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from quorate import kernels
 from quorate.errors import DataError
 from quorate.kernels import Codes, Floats, Incidence, Keys, Rows, TallIncidence
+from quorate.sparse import csr_array, vstack
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,6 +39,8 @@ def _local(path: Path) -> Stamp:
 def _remote(path: str) -> Stamp:
     if not path.startswith(("http://", "https://")):
         return None
+    import urllib.request  # slow to import
+
     try:
         asked = urllib.request.Request(path, method="HEAD")
         with urllib.request.urlopen(asked, timeout=SECONDS) as answer:
