@@ -24,6 +24,7 @@ from quorate.errors import DataError, UsageError
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import BLOCK_SIZE, Labels
 from quorate.model import AnyModel, AnyPhase, Step, by_worker
+from quorate.models.squarem import Leap
 from quorate.votes.blocks import Blocks, MemoryBlocks
 from quorate.votes.store import Progress, StoredBlocks
 from quorate.votes.store.owned import OwnedDirectory
@@ -41,7 +42,8 @@ Listener = Callable[[Sequence[Step], AnyModel], None]
 
 class LoopState(NamedTuple):
     """State of the loop: the number of finished phases, and of rounds of the present one; the
-    parameters, the statistics of the sweep under them, and the steps so far."""
+    parameters, the statistics of the sweep under them, the steps so far, and what extrapolation
+    goes by."""
 
     params: Any
     phase: int = 0
@@ -49,6 +51,7 @@ class LoopState(NamedTuple):
     stats: Any = None
     steps: tuple[Step, ...] = ()
     converged: bool = False
+    leap: Leap = Leap()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -294,10 +297,14 @@ def climb(
     `keep` is called with each new state on the way."""
     model: Any = phases[-1]
     params, place, round, steps = state.params, state.phase, state.round, list(state.steps)
+    leap = state.leap
     while True:
         phase = phases[place]
         stats = fold.sweep(phase.sweep, params)
         step, round = phase.progress(stats, params), round + 1
+        if leap.fell(step):
+            params, leap = leap.back, leap.taken_back()
+            continue
         if step is not None:
             steps.append(step)
             if listener:
@@ -306,11 +313,14 @@ def climb(
         ended = converged or round == phase.max_iter
         if ended and phase is model:
             return LoopState(params, place, round, stats, tuple(steps), converged)
-        params = phase.estimate(stats, params)
+        if round + 1 < phase.max_iter:
+            params, leap = leap.next(phase, stats, params, step)
+        else:  # the last sweep is one that stays
+            params, leap = phase.estimate(stats, params), Leap()
         if ended:
-            place, round = place + 1, 0
+            place, round, leap = place + 1, 0, Leap()
         if keep:
-            keep(LoopState(params, place, round, steps=tuple(steps)))
+            keep(LoopState(params, place, round, steps=tuple(steps), leap=leap))
 
 
 @by_worker("workers", "on_gold")

@@ -93,6 +93,14 @@ class Phase(ABC, Generic[P, L, S]):
         """Whether this sweep was the last of the phase; a single pass unless a phase says so."""
         return True
 
+    def sums(self, stats: S) -> tuple[Floats, ...] | None:
+        """What of the statistics is extrapolated to save sweeps; None where nothing is."""
+        return None
+
+    def with_sums(self, stats: S, sums: tuple[Floats, ...]) -> S:
+        """The statistics with other such sums."""
+        return stats
+
 
 AnyPhase = Phase[Any, Any, Any]
 

@@ -177,6 +177,12 @@ CASES = (
     Case("dawid-skene-gold", DawidSkene, gold=True),
     Case("dawid-skene-worker-prior", DawidSkene, lambda p: {"worker_prior": p.counts}),
     Case("dawid-skene-init", DawidSkene, lambda p: {"init": p.confusion}),
+    Case(
+        "dawid-skene-squarem",
+        DawidSkene,
+        lambda p: {"acceleration": "squarem"},
+        exempt={"equals_the_slow_oracle": "its own tests are in test_squarem.py"},
+    ),
     Case("spectral", SpectralEM, lambda p: {"prior": "uniform", "zeros": "skip"}),
     Case("dawid-skene-spectral", DawidSkene, lambda p: SPECTRAL),
     Case("dawid-skene-spectral-gold", DawidSkene, lambda p: SPECTRAL, gold=True),

@@ -120,12 +120,30 @@ class SoftDawidSkene(ConfusionEM[Params, Stats]):
     """Dawid-Skene by soft EM, wherever it begins."""
 
     zeros: Literal["exclude", "skip"] = option("exclude", ZEROS)
+    acceleration: Literal["none", "squarem"] = option(
+        "none",
+        "How iterations are saved: none, or squarem, squared extrapolation, whose steps are taken"
+        " back where the objective would fall.",
+        only_with={"harden": "never"},
+    )
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
         return super().log_joint(block, _skipping_zeros(params) if self.zeros == "skip" else params)
 
     def m_step(self, stats: Stats, state: EMState) -> Params:
         return Params(self.learn(stats), state)
+
+    def n_matrices(self, n_classes: int) -> int:
+        return 1 if self.acceleration == "none" else 2
+
+    def sums(self, stats: Stats) -> tuple[Floats, ...] | None:
+        if self.acceleration == "none":
+            return None
+        return dense(stats.counts), stats.evidence.classes
+
+    def with_sums(self, stats: Stats, sums: tuple[Floats, ...]) -> Stats:
+        counts, classes = sums
+        return stats._replace(counts=counts, evidence=stats.evidence._replace(classes=classes))
 
 
 @dataclass(frozen=True, eq=False)
