@@ -282,9 +282,11 @@ def _taught(model: AnyModel, votes: Votes, plan: Plan) -> tuple[AnyModel, Check 
         return model, None
     if not learns and plan.max_error is None and votes.blocks.n_labels > MANY_VOTES:
         return model, None  # nobody waits for further fits that were not asked for
-    from quorate.crossfit import crossfit
+    from quorate.crossfit import crossfit, judged
     from quorate.teaching import teach  # slow to import
 
+    if isinstance(model, Auto):
+        model = judged(model, votes.blocks, plan.request)
     cross = crossfit(model, votes.blocks, plan.request)
     if cross is None:
         return model, None

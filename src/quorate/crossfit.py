@@ -2,7 +2,8 @@
 
 The known answers are shared among a few folds. The answers of each fold are hidden, the model is
 fitted with those of the others, and what it makes of the hidden ones is kept: so every known answer
-is met by a posterior that has not seen it, as those of all other tasks.
+is met by a posterior that has not seen it, as those of all other tasks. What `auto` finds out by
+holding out votes it finds out once, before, with all known answers hidden.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from quorate.heldout import posterior_of_block
 from quorate.kernels import Floats, Keys
 from quorate.labels import Labels, joined
 from quorate.model import AnyModel
+from quorate.models import Auto
 from quorate.trust import Check
 from quorate.votes.blocks import Blocks
 
@@ -59,6 +61,19 @@ def crossfit(model: AnyModel, blocks: Blocks, request: Request) -> CrossFit | No
         hidden = known.task_keys(fold == each)
         posterior[fold == each] = _found(model, blocks, hidden, quiet)
     return CrossFit(known, fold, posterior)
+
+
+def judged(model: Auto, blocks: Blocks, request: Request) -> Auto:
+    """The model with its members weighted by held-out votes, while no answer is known."""
+    if model.judgement is not None:
+        return model
+    quiet = replace(request, progress=None, resume=False, min_confidence=0.0)
+    return model.judged(run(model, blocks.change(hide_all), quiet).params)
+
+
+def hide_all(block: Labels) -> Labels:
+    """Change of a block that hides all known answers."""
+    return replace(block, gold=None)
 
 
 def _known(blocks: Blocks) -> Labels | None:

@@ -36,7 +36,7 @@ from quorate.trust import (
     accuracy_intervals,
     class_share_intervals,
     confusion_intervals,
-    of_the_decided,
+    error_of_the_decided,
 )
 from quorate.trust.explanation import Case, Context, Explanation, explain
 from quorate.votes import (
@@ -156,10 +156,11 @@ class Result(Fit):
 
     @property
     def expected_error_of_decided(self) -> ExpectedError:
-        """The same of the answers that are decided, by known answers that would be decided too."""
+        """The same of the answers that are decided, known ones among them, by known answers that
+        would be decided too."""
         check = None if self.check is None else self.check.above(self.min_confidence)
         shift = Shift.of(self.model.calibration(self.params), check)
-        return ExpectedError.of(of_the_decided(self.overview, self.min_confidence), shift)
+        return error_of_the_decided(self.overview, shift, self.min_confidence)
 
     @property
     def class_shares(self) -> Any:

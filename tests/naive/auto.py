@@ -33,7 +33,7 @@ def member_weights(folds: list[Fold]) -> list[float]:
     """Of one coin, hierarchical, MACE and two kinds."""
     n_tasks = len(folds[0].kept)
     n = [sum(len(fold.held_out[task]) for fold in folds) for task in range(n_tasks)]
-    for_matrices, for_kinds = [0.0] * n_tasks, [0.0] * n_tasks
+    for_matrices, for_kinds, for_hierarchical = ([0.0] * n_tasks for _ in range(3))
     for fold in folds:
         for task in range(n_tasks):
             for worker, label in fold.held_out[task]:
@@ -42,10 +42,13 @@ def member_weights(folds: list[Fold]) -> list[float]:
                 )
                 matrices = (hierarchical + mace) / 2
                 for_matrices[task] += math.log(matrices / one_coin)
-                for_kinds[task] += math.log(kinds / matrices)
+                for_kinds[task] += math.log(kinds / hierarchical)
+                for_hierarchical[task] += math.log(hierarchical / mace)
     a = 0.2 + 0.7 * climb(for_matrices, n)
     g = 0.6 * climb(for_kinds, n)
-    return [1 - a, 0.55 * a * (1 - g), 0.45 * a * (1 - g), a * g]
+    against = climb([-x for x in for_hierarchical], n)
+    h = 0.5 + 0.25 * (climb(for_hierarchical, n) - against)
+    return [1 - a, h * a * (1 - g), (1 - h) * a * (1 - g), a * g]
 
 
 def without_little(weights: list[float]) -> list[float]:
@@ -85,7 +88,7 @@ def dependence(folds: list[Fold], weights: list[float], n_classes: int, n_worker
     total = sum(ff) + 0.15
     slope = (sum(rf) + 0.3 * 0.15) / total
     spread = sum((rf[task] - slope * ff[task]) ** 2 for task in range(n_tasks))
-    return min(max((slope - 1.5 * math.sqrt(spread) / total) / 0.05, 0), 1)
+    return min(max((slope - 2 * math.sqrt(spread) / total) / 0.03, 0), 1)
 
 
 def mixture(posteriors: list[Matrix], weights: list[float]) -> Matrix:

@@ -12,16 +12,25 @@ import quorate
 from quorate.answers import Overview, stratum
 from quorate.kernels import Floats
 from quorate.model import Calibration
-from quorate.trust import Check, Shift, decide, n_decided
+from quorate.trust import (
+    Check,
+    ExpectedError,
+    Shift,
+    decide,
+    error_of_the_decided,
+    n_decided,
+)
 
 
-def overview_of(confidence: Floats) -> Overview:
+def overview_of(confidence: Floats, known: int = 0) -> Overview:
+    """Of tasks with these confidences, and of further ones whose answers are known."""
     posterior = np.stack([confidence, 1 - confidence], axis=1)
-    return Overview.of(posterior, np.zeros(len(confidence), dtype=np.int32))
+    overview = Overview.of(posterior, np.zeros(len(confidence), dtype=np.int32))
+    return overview._replace(tasks=len(confidence) + known, known=known)
 
 
 def slowly(confidence: Floats, check: Check, max_error: float) -> int:
-    """How many are decided by conformal selection, stratum by stratum."""
+    """How many others are decided by conformal selection, stratum by stratum."""
     own, known = stratum(confidence).tolist(), stratum(check.confidence).tolist()
     most = 0
     for least in set(own):
@@ -30,7 +39,7 @@ def slowly(confidence: Floats, check: Check, max_error: float) -> int:
             (1 - right) * (place >= least)
             for place, right in zip(known, check.right.tolist(), strict=True)
         )
-        if (1 + wrong) / (len(known) + 1) * len(own) / decided <= max_error:
+        if (1 + wrong) / (len(known) + 1) * len(own) <= max_error * (len(known) + decided):
             most = max(most, decided)
     return most
 
@@ -41,25 +50,41 @@ def test_conformal_selection_in_loops(seed: int) -> None:
     confidence = random.beta(8, 1, size=300) * 0.5 + 0.5
     known = random.beta(8, 1, size=60) * 0.5 + 0.5
     check = Check(known, (random.random(60) < known).astype(float))
-    overview = overview_of(confidence)
+    overview = overview_of(confidence, known=60)
     decision = decide(overview, Shift.of(Calibration()), check, 0.1)
     assert decision.promised
     decided = int((confidence >= decision.min_confidence).sum())
-    assert decided == slowly(confidence, check, 0.1) == n_decided(overview, decision.min_confidence)
+    assert decided == slowly(confidence, check, 0.1)
+    assert decided + 60 == n_decided(overview, decision.min_confidence)
 
 
 def test_the_promise_holds_over_draws_of_the_known() -> None:
     """However badly confidences are calibrated: here nobody is right as often as is said."""
     random = np.random.default_rng(0)
-    errors = []
-    for _ in range(300):
-        confidence = random.uniform(0.6, 1, size=400)
-        right = (random.random(400) < 1 - 2 * (1 - confidence) ** 1.5).astype(float)
-        check = Check(confidence[:80], right[:80])
-        decision = decide(overview_of(confidence[80:]), Shift.of(Calibration()), check, 0.1)
-        chosen = confidence[80:] >= decision.min_confidence
-        errors.append(float(1 - right[80:][chosen].mean()) if chosen.any() else 0.0)
-    assert 0.04 < np.mean(errors) < 0.1 + 2 * np.std(errors) / 300**0.5
+    confidence = random.uniform(0.6, 1, size=400)
+    right = (random.random(400) < 1 - 2 * (1 - confidence) ** 1.5).astype(float)
+    for n_known, least in ((20, 0.01), (80, 0.06)):
+        errors = []
+        for _ in range(300):
+            known, others = np.split(random.permutation(400), [n_known])
+            overview = overview_of(confidence[others], n_known)
+            check = Check(confidence[known], right[known])
+            decision = decide(overview, Shift.of(Calibration()), check, 0.1)
+            chosen = others[confidence[others] >= decision.min_confidence]
+            errors.append((1 - right[chosen]).sum() / (n_known + len(chosen)))
+        assert least < np.mean(errors) < 0.1 + 2 * np.std(errors) / 300**0.5
+
+
+def test_known_answers_are_decided_and_right() -> None:
+    confidence = np.full(300, 0.9)
+    overview, shift = overview_of(confidence, known=100), Shift.of(Calibration(0.0, 0.01))
+    error = error_of_the_decided(overview, shift, 0.5).error
+    assert error == pytest.approx(0.75 * ExpectedError.of(overview, shift).error)
+    assert error_of_the_decided(overview, shift, 1.0) == (0, 0, 0)
+    assert (
+        decide(overview, shift, None, 0.08).min_confidence == 0
+    )  # 0.1 of the others, 0.075 of all
+    assert decide(overview._replace(known=0), shift, None, 0.08).min_confidence == 1
 
 
 def test_too_few_known_answers_promise_nothing() -> None:

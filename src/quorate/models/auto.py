@@ -16,12 +16,15 @@ delta from 0 to 1, is tested on held-out votes too: see `independence`. The post
 votes stays as it is. As delta grows to 1, that of each model, P, becomes the mean of P, P^1/2 and
 P^1/4 (a vote counts as a whole, a half, a quarter of one), a tenth of the mixture goes to the plain
 vote, and its log-odds are divided by a temperature of 1 + 0.3 delta.
+
+What held-out votes tell is a matter of votes: where answers are known, weights and delta are those
+found without them, once, for all fits that hide some of them (see `crossfit`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -46,6 +49,9 @@ STEPS = 10  # that each model takes, unless all have settled before
 LITTLE = 0.01  # a weight below which a model is left out
 VOTE_SHARE, WARMER = 0.1, 0.3
 INDEPENDENT_SPREAD, MORE_SPREAD = 0.3, 0.55  # of errors' log-odds, by simulated and real crowds
+
+# What held-out votes told: the members' weights, delta, and how many votes there were.
+Judgement = tuple[tuple[float, ...], float, int]
 
 NOTHING_HELD_OUT = "No vote could be held out to weight the models by."
 
@@ -109,6 +115,13 @@ class Auto(Model[Params, Beliefs | None, Stats]):
     )
     ties: Ties = option("random", "How ties are broken: first, random by seed, or shared.")
     seed: int = option(0, "Seed for which votes are held out, and for ties.", at_least=0)
+    judgement: Judgement | None = field(default=None, repr=False)  # by an earlier fit
+
+    def judged(self, params: Params) -> Auto:
+        """The model with the weights and the dependence of a fit, for which no votes are held out
+        again."""
+        weights = tuple(params.weights.tolist())
+        return replace(self, judgement=(weights, params.dependence, params.held_out))
 
     def n_matrices(self, n_classes: int) -> int:
         """Those of the members, and one to test independence with."""
@@ -126,7 +139,9 @@ class Auto(Model[Params, Beliefs | None, Stats]):
             *(independence.Count, independence.Test),
         )
         members = Members.of(self.seed, bounded=False)
-        begin = Begin(self.members, self.max_iter, self.tol)
+        begin = Begin(self.members, self.max_iter, self.tol, self.judgement)
+        if self.judgement is not None:
+            opening = opening[:1]
         return (*(phase(members, self.max_iter, self.tol) for phase in opening), begin, self)
 
     # The fit of the members to all votes.
@@ -239,21 +254,21 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         return () if params.held_out else (NOTHING_HELD_OUT,)
 
 
+@dataclass(frozen=True, eq=False)
 class Begin(ladder.Opening):
     """The members that weigh something begin anew, from all votes."""
+
+    judgement: Judgement | None
 
     def sweep(self, block: Labels, params: Findings, local: None) -> tuple[None, MemberStats]:
         return None, self.members.count_vote(block, params.split, params.with_matrices)
 
     def estimate(self, stats: MemberStats, params: Findings) -> Params:
-        weights = np.where(params.weights < LITTLE, 0.0, params.weights)
+        found = (params.weights, params.dependence, params.held_out)
+        weights, dependence, held_out = self.judgement or found
+        weights = np.where(np.array(weights) < LITTLE, 0.0, weights)
         weights /= weights.sum()
-        return Params(
-            self.members.first_params(stats, weights),
-            weights,
-            params.dependence,
-            params.held_out,
-        )
+        return Params(self.members.first_params(stats, weights), weights, dependence, held_out)
 
 
 def _softened(belief: Floats | None, delta: float) -> Floats | None:

@@ -8,7 +8,7 @@ vote's lean is how much more it leans to the posterior than the posterior itself
 If votes are independent given the truth, the leans of a task's held-out votes have nothing to do
 with the mean lean f of its kept ones, and the slope of their regression is 0. The dependence is
 
-    delta = (slope - 1.5 s.e.) / 0.05, from 0 to 1,
+    delta = (slope - 2 s.e.) / 0.03, from 0 to 1,
 
 with some observations of a slope of 0.3 added, such as most crowds have: where votes are too few to
 tell, they are taken for dependent.
@@ -28,7 +28,7 @@ from quorate.models import dirichlet
 from quorate.models.ladder import Findings, Fold, Opening, Ratio
 from quorate.models.members import mixture
 
-SURE, FAR = 1.5, 0.05  # delta = (slope - SURE s.e.) / FAR
+SURE, FAR = 2.0, 0.03  # delta = (slope - SURE s.e.) / FAR
 USUAL_SLOPE, ITS_WORTH = 0.3, 0.15  # of the observations that are added, in sums of squares
 
 

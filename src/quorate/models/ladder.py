@@ -8,9 +8,12 @@ is climbed as far as
 
     climb = (mean x - 3 s.e.) / 0.02, from 0 to 1.
 
-Matrices predict by the mean of hierarchical Dawid-Skene and MACE. They weigh a = 0.2 + 0.7 climb
-against one coin, of which hierarchical Dawid-Skene has 0.55 and MACE 0.45, and kinds g = 0.6 climb
-against matrices: 1 - a, a (1 - g) and a g in all. With few votes each fifth is held out in turn.
+Matrices predict by the mean of hierarchical Dawid-Skene and MACE, and weigh a = 0.2 + 0.7 climb
+against one coin. Kinds are compared with hierarchical Dawid-Skene, which is the same with one kind,
+and weigh g = 0.6 climb against matrices: 1 - a, a (1 - g) and a g in all. Of what matrices weigh,
+hierarchical Dawid-Skene and MACE have a half each, up to three quarters if one of them predicts
+better, by the same rule: the one sees workers who err on purpose, the other is less easily fooled
+where classes are many and votes few. With few votes each fifth is held out in turn.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ OF_EACH = 30  # votes of a worker, on average, that tell what models make of wor
 WIDE, CELLS_PER_VOTE, FEW_CELLS = 100, 2, 200_000
 SURE, FAR = 3.0, 0.02  # climb = (mean - SURE s.e.) / FAR
 LEAST_MATRICES, MORE_MATRICES, MOST_KINDS = 0.2, 0.7, 0.6
-HIERARCHICAL = 0.55  # its share of what matrices weigh; MACE has the rest
+EITHER, MORE_OF_THE_BETTER = 0.5, 0.25  # of what matrices weigh: hierarchical's share, or MACE's
 
 
 class Fold(NamedTuple):
@@ -221,14 +224,20 @@ class Ratio(NamedTuple):
         """The ratio less so many standard errors, as a share of what is far, from 0 to 1."""
         return float(np.clip((self.value - sure * self.error) / far, 0, 1))
 
+    def side_of(self, far: float, sure: float) -> float:
+        """The same for a ratio of either sign, from -1 to 1."""
+        opposite = self._replace(u=-self.u, uv=-self.uv)
+        return self.share_of(far, sure) - opposite.share_of(far, sure)
+
 
 class Rungs(NamedTuple):
     """Number of held-out votes, and how much better a vote is predicted by matrices than by one
-    coin, and by kinds than by matrices."""
+    coin, by kinds than by hierarchical Dawid-Skene, and by the latter than by MACE."""
 
     held_out: int
     matrices: Ratio
     kinds: Ratio
+    hierarchical: Ratio
 
 
 class Judge(Opening):
@@ -237,7 +246,7 @@ class Judge(Opening):
     def sweep(
         self, block: Labels, params: Findings, local: tuple[Fold, ...]
     ) -> tuple[tuple[Fold, ...], Rungs]:
-        matrices, kinds, n = np.zeros((3, local[0].kept.n_tasks))
+        matrices, kinds, either, n = np.zeros((4, local[0].kept.n_tasks))
         judged = []
         for fold, of_fold in zip(local, params.members, strict=True):
             swept = self.members.sweep(fold.kept, of_fold)
@@ -250,15 +259,16 @@ class Judge(Opening):
                 )
                 evenly = np.logaddexp(hierarchical, mace) - np.log(2)
                 matrices += fold.by_task(evenly - one_coin)
-                kinds += fold.by_task(two_kinds - evenly)
+                kinds += fold.by_task(two_kinds - hierarchical)
+                either += fold.by_task(hierarchical - mace)
         held_out = sum(fold.held_out.n_labels for fold in local)
-        return tuple(judged), Rungs(held_out, Ratio.of(matrices, n), Ratio.of(kinds, n))
+        return tuple(judged), Rungs(held_out, *(Ratio.of(x, n) for x in (matrices, kinds, either)))
 
     def estimate(self, stats: Rungs, params: Findings) -> Findings:
         a = LEAST_MATRICES + MORE_MATRICES * stats.matrices.share_of(FAR, SURE)
         g = MOST_KINDS * stats.kinds.share_of(FAR, SURE)
-        h = a * (1 - g)
-        weights = np.array([1 - a, HIERARCHICAL * h, (1 - HIERARCHICAL) * h, a * g])
+        h = EITHER + MORE_OF_THE_BETTER * stats.hierarchical.side_of(FAR, SURE)
+        weights = np.array([1 - a, a * (1 - g) * h, a * (1 - g) * (1 - h), a * g])
         if not params.with_matrices:  # MACE alone stands for them
             weights = np.array([1 - a, 0.0, a, 0.0])
         return params._replace(members=(), weights=weights, held_out=stats.held_out)

@@ -5,8 +5,8 @@ from quorate.trust.accuracies import Spread as Spread
 from quorate.trust.accuracies import accuracy_intervals as accuracy_intervals
 from quorate.trust.decisions import Decision as Decision
 from quorate.trust.decisions import decide as decide
+from quorate.trust.decisions import error_of_the_decided as error_of_the_decided
 from quorate.trust.decisions import n_decided as n_decided
-from quorate.trust.decisions import of_the_decided as of_the_decided
 from quorate.trust.matrices import Intervals as Intervals
 from quorate.trust.matrices import confusion_intervals as confusion_intervals
 from quorate.trust.recalibration import Check as Check
