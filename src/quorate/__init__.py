@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from quorate.models import methods as methods
     from quorate.multilabel import Multilabel as Multilabel
     from quorate.online import Online as Online
+    from quorate.ranking import Ranking as Ranking
+    from quorate.ranking import rank as rank
     from quorate.result import Result as Result
     from quorate.result import load as load
     from quorate.simulation.crowd import Crowd as Crowd
@@ -108,6 +110,7 @@ _NAMES = {
     ),
     "quorate.multilabel": ("Multilabel",),
     "quorate.online": ("Online",),
+    "quorate.ranking": ("Ranking", "rank"),
     "quorate.result": ("Result", "load"),
     "quorate.simulation.crowd": ("Crowd",),
     "quorate.simulation.drawing": ("simulate",),

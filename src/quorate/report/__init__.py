@@ -8,6 +8,7 @@ from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
 from quorate.report.explanation import show_explanation, show_explanations
 from quorate.report.methods import show_method, show_methods
+from quorate.report.ranking import show_ranking
 from quorate.report.report import show_report, show_review
 from quorate.report.screen import screen
 from quorate.report.summary import show_summary
@@ -24,6 +25,7 @@ __all__ = [
     "show_explanations",
     "show_method",
     "show_methods",
+    "show_ranking",
     "show_report",
     "show_review",
     "show_summary",
