@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from quorate.ranking import rank as rank
     from quorate.result import Result as Result
     from quorate.result import load as load
+    from quorate.scoring import Scores as Scores
+    from quorate.scoring import scores as scores
     from quorate.simulation.crowd import Crowd as Crowd
     from quorate.simulation.drawing import simulate as simulate
     from quorate.trust.correlated import Independence as Independence
@@ -112,6 +114,7 @@ _NAMES = {
     "quorate.online": ("Online",),
     "quorate.ranking": ("Ranking", "rank"),
     "quorate.result": ("Result", "load"),
+    "quorate.scoring": ("Scores", "scores"),
     "quorate.simulation.crowd": ("Crowd",),
     "quorate.simulation.drawing": ("simulate",),
     "quorate.trust.correlated": ("Independence", "independence"),

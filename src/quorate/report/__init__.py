@@ -10,6 +10,7 @@ from quorate.report.explanation import show_explanation, show_explanations
 from quorate.report.methods import show_method, show_methods
 from quorate.report.ranking import show_ranking
 from quorate.report.report import show_report, show_review
+from quorate.report.scores import show_scores
 from quorate.report.screen import screen
 from quorate.report.summary import show_summary
 
@@ -28,5 +29,6 @@ __all__ = [
     "show_ranking",
     "show_report",
     "show_review",
+    "show_scores",
     "show_summary",
 ]
