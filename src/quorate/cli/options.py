@@ -435,11 +435,14 @@ METHOD = together(
         help="Seed for whatever is random; the method's own unless given.",
     ),
 )
-BELIEF = together(
+ORDER = together(
     click.option(
         "--ordered", is_flag=True, help="The classes have an order: that in which they sort."
     ),
     click.option("--class-order", metavar="LOW,...,HIGH", help="The classes have this order."),
+)
+BELIEF = together(
+    ORDER,
     click.option(
         "--discount/--no-discount",
         default=None,
