@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from quorate.models import OneCoin as OneCoin
     from quorate.models import OneCoinBayes as OneCoinBayes
     from quorate.models import Ordered as Ordered
+    from quorate.models import Ordinal as Ordinal
     from quorate.models import RankOne as RankOne
     from quorate.models import Spectral as Spectral
     from quorate.models import SpectralEM as SpectralEM
@@ -102,6 +103,7 @@ _NAMES = {
         "OneCoin",
         "OneCoinBayes",
         "Ordered",
+        "Ordinal",
         "RankOne",
         "IWMV",
         "Spectral",

@@ -14,7 +14,6 @@ from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.trust.correlated import Groups, group_numbers
 
-
 MOST_RATINGS = 20_000_000  # cells of a table of tasks by ratings
 
 
@@ -43,12 +42,18 @@ def _graded(
     ac2_low, ac2_high = _bounds(ac2, metrics.agreement_interval(ac2_of, count, seed))
     table, form = _ratings(labels, values)
     icc = None if table is None else metrics.icc(table, form)
-    correlation = (None, None, None) if icc is None else (icc.value, icc.low, icc.high)
     return GradedAgreement(
-        *(alpha, low, high, ac2, ac2_low, ac2_high),
-        _weighted_kappa(labels, kinds, values),
-        *correlation,
-        form,
+        alpha=alpha,
+        alpha_low=low,
+        alpha_high=high,
+        ac2=ac2,
+        ac2_low=ac2_low,
+        ac2_high=ac2_high,
+        kappa=_weighted_kappa(labels, kinds, values),
+        icc=None if icc is None else icc.value,
+        icc_low=None if icc is None else icc.low,
+        icc_high=None if icc is None else icc.high,
+        icc_form=form,
     )
 
 
@@ -66,7 +71,7 @@ def _weighted_kappa(
         return metrics.fleiss_kappa(*kinds, "quadratic", values)
     codes = np.full((2, labels.n_tasks), -1)
     codes[labels.worker, labels.task_of_label()] = labels.label
-    return metrics.cohen_kappa(*codes, "quadratic", values)
+    return metrics.cohen_kappa(codes[0], codes[1], "quadratic", values)
 
 
 def _ratings(labels: Labels, values: Floats) -> tuple[Floats | None, int]:

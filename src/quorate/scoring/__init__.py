@@ -1,5 +1,5 @@
 """Consensus scores from numeric ratings."""
 
-from quorate.scoring.scores import Scores, scores
+from quorate.scoring.scoring import Scores, scores
 
 __all__ = ["Scores", "scores"]
