@@ -30,6 +30,7 @@ from tests.naive.max_margin import max_margin
 from tests.naive.naive_bayes import likelihood_of_features, naive_bayes
 from tests.naive.one_coin import one_coin, one_coin_matrix
 from tests.naive.one_coin_bayes import one_coin_bayes
+from tests.naive.ordinal import ordinal
 from tests.naive.rank_one import rank_one
 from tests.naive.spectral import spectral_start
 from tests.naive.weighted_vote import weighted_vote
@@ -49,6 +50,7 @@ from quorate import (
     NaiveBayes,
     OneCoin,
     OneCoinBayes,
+    Ordinal,
     RankOne,
     Result,
     fit,
@@ -71,6 +73,7 @@ ORACLES: dict[Any, Callable[..., Any]] = {
     NaiveBayes: naive_bayes,
     OneCoin: one_coin,
     OneCoinBayes: one_coin_bayes,
+    Ordinal: ordinal,
     SpectralEM: dawid_skene,
 }
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from quorate.models import OneCoin as OneCoin
     from quorate.models import OneCoinBayes as OneCoinBayes
     from quorate.models import Ordered as Ordered
+    from quorate.models import Ordinal as Ordinal
     from quorate.models import RankOne as RankOne
     from quorate.models import Spectral as Spectral
     from quorate.models import SpectralEM as SpectralEM
@@ -55,8 +56,12 @@ if TYPE_CHECKING:
     from quorate.models import methods as methods
     from quorate.multilabel import Multilabel as Multilabel
     from quorate.online import Online as Online
+    from quorate.ranking import Ranking as Ranking
+    from quorate.ranking import rank as rank
     from quorate.result import Result as Result
     from quorate.result import load as load
+    from quorate.scoring import Scores as Scores
+    from quorate.scoring import scores as scores
     from quorate.simulation.crowd import Crowd as Crowd
     from quorate.simulation.drawing import simulate as simulate
     from quorate.trust.correlated import Independence as Independence
@@ -98,6 +103,7 @@ _NAMES = {
         "OneCoin",
         "OneCoinBayes",
         "Ordered",
+        "Ordinal",
         "RankOne",
         "IWMV",
         "Spectral",
@@ -108,7 +114,9 @@ _NAMES = {
     ),
     "quorate.multilabel": ("Multilabel",),
     "quorate.online": ("Online",),
+    "quorate.ranking": ("Ranking", "rank"),
     "quorate.result": ("Result", "load"),
+    "quorate.scoring": ("Scores", "scores"),
     "quorate.simulation.crowd": ("Crowd",),
     "quorate.simulation.drawing": ("simulate",),
     "quorate.trust.correlated": ("Independence", "independence"),

@@ -47,6 +47,7 @@ MANY_VOTES = 2_000_000  # with which known answers are not compared unasked
 # numbers are doubted without a test, and of fewer nothing can be told.
 FEW_VOTES, SCALE_SIZE = 200_000, (4, MANY_NUMBERS - 1)
 
+SHOWN_GRADES = 6
 Method = str | AnyModel | Callable[[Labels], Floats]
 
 
@@ -219,7 +220,8 @@ def fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
     if not isinstance(plan.ordered, bool):
         votes = in_class_order(votes, plan.ordered)
     model, notes = in_codes(plan.model, votes.codebook)
-    votes = votes.noted(*doubts(votes, plan.ordered is not False), *notes)
+    is_ordered = plan.ordered is not False or model.orders_classes
+    votes = votes.noted(*doubts(votes, is_ordered), *notes, *_of_order(model, votes, plan))
     if plan.ordered is False:
         require_sensible(model, votes.blocks.shape)
     per_worker: dict[str, Sequence[Any]] = {}
@@ -231,7 +233,7 @@ def fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
         per_worker |= groups
     model, notes = with_feature_weight(model, votes.blocks, plan.request.engine)
     votes = votes.noted(*notes)
-    if plan.ordered is not False:
+    if plan.ordered is not False and not model.orders_classes:
         model = Ordered(model)
     model, check = _taught(model, votes, plan)
     found = run(model, votes.blocks, plan.request)
@@ -242,6 +244,20 @@ def fitted(votes: Votes, gold: KnownAnswers | None, plan: Plan) -> Result:
         result_of(found, votes), per_worker=per_worker, check=check, min_confidence=least
     )
     return result if plan.max_error is None else _decided(result, plan.max_error)
+
+
+def _of_order(model: AnyModel, votes: Votes, plan: Plan) -> list[str]:
+    """What is said of the order of words that are taken for grades."""
+    classes = votes.codebook.classes
+    if plan.ordered is not False or not model.orders_classes:
+        return []
+    if len(classes) < 3 or are_numbers(classes):
+        return []
+    said = ", ".join(str(name) for name in classes.head(SHOWN_GRADES))
+    return [
+        f"{model.name} takes the classes for grades in the order {said}"
+        f"{', ...' if len(classes) > SHOWN_GRADES else ''}: ordered (--class-order) says another."
+    ]
 
 
 def _with_order_noted(result: Result, plan: Plan) -> Result:

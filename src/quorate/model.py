@@ -143,6 +143,7 @@ class Model(Phase[P, L, S], Options):
     two_classes_only: ClassVar[bool] = False
     learns_from_features: ClassVar[bool] = False
     in_memory_only: ClassVar[bool] = False  # it needs all votes at once
+    orders_classes: ClassVar[bool] = False  # classes are grades to it, in the order of their codes
 
     def __init_subclass__(cls) -> None:
         """Note the types of parameters and statistics, by which the base class is subscripted."""

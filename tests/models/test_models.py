@@ -48,6 +48,7 @@ from quorate import (
     OneCoin,
     OneCoinBayes,
     Ordered,
+    Ordinal,
     RankOne,
     SpectralEM,
     TwoKinds,
@@ -243,6 +244,10 @@ CASES = (
     Case("ordered-vote", ordered_vote, gold=True, slow=slow_ordered_vote, ordered=True),
     Case("ordered-ghosh-svd", ordered_ghosh, gold=True, slow=slow_ordered_ghosh, ordered=True),
     Case("ordered-dawid-skene", ordered_ds, gold=True, slow=slow_ordered_dawid_skene, ordered=True),
+    Case("ordinal", Ordinal, ordered=True),
+    Case("ordinal-gold", Ordinal, gold=True, ordered=True),
+    Case("ordinal-estimated-prior", Ordinal, lambda p: {"prior": "estimated"}, ordered=True),
+    Case("ordinal-worker-prior", Ordinal, lambda p: {"worker_prior": p.counts}, ordered=True),
     Case("naive-bayes-without-features", NaiveBayes, lambda p: {"smoothing": 0.2}),
     Case("naive-bayes", NaiveBayes, lambda p: NAIVE_BAYES, features=True),
     Case(

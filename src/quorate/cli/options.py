@@ -146,7 +146,8 @@ def inputs() -> list[str]:
         return found
     from quorate.votes.databases import asked
 
-    return [*found, asked(context.params["votes"], None, table)]
+    source = context.params.get("votes") or context.params["comparisons"]
+    return [*found, asked(source, None, table)]
 
 
 def input_file(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
@@ -201,6 +202,16 @@ def output_option(*names: str, help: str) -> Decorator[Any]:
     return click.option(*names, metavar="FILE", type=click.Path(allow_dash=True), help=help)
 
 
+QUERY = click.option("--query", metavar="SQL", help="What a database is asked for its votes.")
+TABLE = click.option("--table", metavar="NAME", help="Table of a database that holds the votes.")
+MISSING = click.option(
+    "--missing",
+    multiple=True,
+    metavar="TEXT",
+    cls=Told,
+    told=partial(listed, "quorate.votes.sources:MISSING"),
+    help="Cell that counts as missing; may be repeated.",
+)
 READING = together(
     click.option("--task-column", metavar="NAME", help="Column of the task."),
     click.option("--worker-column", metavar="NAME", help="Column of the worker."),
@@ -233,19 +244,22 @@ READING = together(
         type=Words("quorate.votes.reading:ALL_FORMATS"),
         help="Format of the input, where the file itself does not say it.",
     ),
-    click.option("--query", metavar="SQL", help="What a database is asked for its votes."),
-    click.option("--table", metavar="NAME", help="Table of a database that holds the votes."),
+    QUERY,
+    TABLE,
     click.option(
         "--question", metavar="NAME", help="Which question of an export that holds several."
     ),
+    MISSING,
+)
+SOURCE = together(
     click.option(
-        "--missing",
-        multiple=True,
-        metavar="TEXT",
-        cls=Told,
-        told=partial(listed, "quorate.votes.sources:MISSING"),
-        help="Cell that counts as missing; may be repeated.",
+        "--format",
+        type=Words("quorate.votes.sources:FORMATS"),
+        help="Format of the input, where the file itself does not say it.",
     ),
+    QUERY,
+    TABLE,
+    MISSING,
 )
 
 
@@ -421,11 +435,14 @@ METHOD = together(
         help="Seed for whatever is random; the method's own unless given.",
     ),
 )
-BELIEF = together(
+ORDER = together(
     click.option(
         "--ordered", is_flag=True, help="The classes have an order: that in which they sort."
     ),
     click.option("--class-order", metavar="LOW,...,HIGH", help="The classes have this order."),
+)
+BELIEF = together(
+    ORDER,
     click.option(
         "--discount/--no-discount",
         default=None,

@@ -6,7 +6,7 @@ posterior that one worker's label can be taken out of, as that of a mixture cann
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import polars as pl
 
-from quorate.aggregation import Plan, discount_of, fitted
+from quorate.aggregation import Plan, discount_of, fitted, order_of
 from quorate.arguments import refuse_unknown
 from quorate.card import Listing, card
 from quorate.diagnosis import findings, graph, workers
@@ -49,13 +49,16 @@ from quorate.votes import (
     ReadReport,
     Votes,
     gold_for,
+    in_class_order,
     read_votes,
     with_gold,
 )
 from quorate.votes import worker_kinds as kinds_of
+from quorate.votes.doubts import are_numbers
 from quorate.votes.store import Progress
 
-OPTIONS = ("gold", "worker_kinds", "seed", "threads", "progress")
+OPTIONS = ("gold", "ordered", "worker_kinds", "seed", "threads", "progress")
+MOST_GRADES = 1000  # more numbers are left to `scores`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,6 +158,7 @@ def diagnose(
     votes: Any,
     *,
     gold: Any = None,
+    ordered: bool | Sequence[Any] = False,
     worker_kinds: Any = None,
     seed: int = 0,
     threads: int | None = None,
@@ -165,7 +169,9 @@ def diagnose(
 
     `votes` and the options of reading them are as for `aggregate`, or a `Result` stands for the
     votes it was made of; of a worker's repeated answers to a task only the first is looked at.
-    `gold` holds known answers, which help to judge workers. `worker_kinds` says what each worker
+    `gold` holds known answers, which help to judge workers. `ordered` says that classes have an
+    order, as for `aggregate`: agreement is then measured on grades, too, as it is where labels are
+    three or more numbers. `worker_kinds` says what each worker
     is, human or model for instance: a table of worker and kind, or a mapping. `seed` is for the
     bootstrap, for samples of very many pairs and as for `aggregate`, `threads` the number of
     threads, and `progress` is told what is under way.
@@ -187,7 +193,10 @@ def diagnose(
     else:
         read = read_votes(votes, gold=gold, **reading)
         known = read.known if gold is None else gold_for(votes, gold, reading)
-        aggregated = partial(_aggregated, read, known, worker_kinds, seed, threads)
+        ordered = order_of(ordered)
+        if not isinstance(ordered, bool):
+            read = in_class_order(read, ordered)
+        aggregated = partial(_aggregated, read, known, worker_kinds, seed, threads, ordered)
         if known is not None:
             read = with_gold(read, known)
     kinds = None
@@ -195,7 +204,8 @@ def diagnose(
         kinds, notes = kinds_of(worker_kinds, read.codebook.workers)
         read = read.noted(*notes)
     labels = read.labels.without_repeats() if read.report.repeated else read.labels
-    subject = Subject(labels, read, kinds, aggregated, seed, progress)
+    values = grades_of(read.codebook.classes, ordered is not False)
+    subject = Subject(labels, read, kinds, aggregated, seed, progress, values)
     with closing(Threads(threads)) as engine:
         return _diagnose(subject, engine)
 
@@ -204,20 +214,36 @@ def _same(result: Result) -> Result:
     return result
 
 
+def grades_of(classes: pl.Series, ordered: bool) -> Floats | None:
+    """The numbers that grades stand for, their places where they are words; None if classes are no
+    grades, or too many."""
+    if not 2 + (not ordered) <= len(classes) <= MOST_GRADES:
+        return None
+    if are_numbers(classes):
+        return classes.cast(pl.Float64).to_numpy()
+    return np.arange(len(classes), dtype=np.float64) if ordered else None
+
+
 def _aggregated(
-    votes: Votes, gold: KnownAnswers | None, worker_kinds: Any, seed: int, threads: int | None
+    votes: Votes,
+    gold: KnownAnswers | None,
+    worker_kinds: Any,
+    seed: int,
+    threads: int | None,
+    ordered: bool | Sequence[Any],
 ) -> Result:
     """What `aggregate` returns by its default."""
     model = Auto(seed=seed)
     with closing(Threads(threads)) as engine:
         discount = discount_of(model, None)
-        plan = Plan(model, Request(engine), discount=discount, worker_kinds=worker_kinds)
+        plan = Plan(model, Request(engine), ordered, discount, worker_kinds)
         return fitted(votes, gold, plan)
 
 
 class Subject(NamedTuple):
     """The labels without repeats, the votes they are of, the workers' kinds if they are known, the
-    result of `aggregate`, a seed, and who is told of progress."""
+    result of `aggregate`, a seed, who is told of progress, and the numbers of grades if labels are
+    such."""
 
     labels: Labels
     votes: Votes
@@ -225,6 +251,7 @@ class Subject(NamedTuple):
     aggregated: Callable[[], Result]
     seed: int
     progress: Progress | None
+    values: Floats | None
 
     def tell(self, what: str, done: int) -> None:
         """Say which of the steps is under way."""
@@ -248,7 +275,8 @@ class Evidence(NamedTuple):
 def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
     labels, book = subject.labels, subject.votes.codebook
     subject.tell("the worker graph and agreement", 0)
-    who, agreement = graph.worker_graph(labels), agreement_of(labels, subject.seed)
+    who = graph.worker_graph(labels)
+    agreement = agreement_of(labels, subject.seed, subject.values)
     evidence = _look(subject, who, engine) if labels.n_classes > 1 else Evidence()
     subject.tell("findings", 3)
     groups, judgement, known = evidence.groups, evidence.judgement, evidence.knowledge

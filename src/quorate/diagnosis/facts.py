@@ -11,14 +11,37 @@ Level = Literal["problem", "warning", "note"]
 
 
 @dataclass(frozen=True)
+class GradedAgreement:
+    """Agreement on labels that have an order: Krippendorff's alpha (ordinal) and Gwet's AC2
+    (quadratic weights), with 95 % bootstrap intervals over tasks, kappa with quadratic weights
+    (Cohen's of two workers, else Fleiss'), and the intraclass correlation of single ratings, of
+    form 2 where all workers rated all tasks and 1 elsewhere, with its 95 % interval."""
+
+    alpha: float | None
+    alpha_low: float | None
+    alpha_high: float | None
+    ac2: float | None
+    ac2_low: float | None
+    ac2_high: float | None
+    kappa: float | None
+    icc: float | None
+    icc_low: float | None
+    icc_high: float | None
+    icc_form: int
+
+
+@dataclass(frozen=True)
 class Agreement:
-    """Krippendorff's alpha (nominal) with its 95 % bootstrap interval over tasks, and Fleiss'
-    kappa; None where votes leave them undefined."""
+    """Krippendorff's alpha (nominal) with its 95 % bootstrap interval over tasks, Fleiss' kappa and
+    Gwet's AC1; None where votes leave them undefined. `graded` is there for labels that are numbers
+    or said to be ordered."""
 
     alpha: float | None
     alpha_low: float | None
     alpha_high: float | None
     kappa: float | None
+    ac1: float | None = None
+    graded: GradedAgreement | None = None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from quorate.models.one_coin import OneCoin as OneCoin
     from quorate.models.one_coin_bayes import OneCoinBayes as OneCoinBayes
     from quorate.models.ordered import Ordered as Ordered
+    from quorate.models.ordinal import Ordinal as Ordinal
     from quorate.models.rank_one import RankOne as RankOne
     from quorate.models.spectral import SpectralEM as SpectralEM
     from quorate.models.taught import Taught as Taught

@@ -27,6 +27,10 @@ INIT = (
     "Where it begins: the vote, spectral (the moments of three groups of workers), or confusion"
     " matrices of the workers (probabilities), from a file, a table, an array or an earlier result."
 )
+PRIOR = (
+    "Class shares: estimated, uniform, root (between the two: the square root of estimated"
+    " ones), or given, as one share for each class or such as yes=0.7,no=0.3."
+)
 SMOOTHING = (
     "Pseudo-count added to every count of the M-step, and to every class's; 0 gives maximum"
     " likelihood."
@@ -108,11 +112,7 @@ class EM(Model[P, Floats, S]):
     takes_weights: ClassVar[bool] = True
     is_bound: ClassVar[bool] = False  # the objective: the likelihood itself is out of reach
 
-    prior: Any = option(
-        "estimated",
-        "Class shares: estimated, uniform, root (between the two: the square root of estimated"
-        " ones), or given, as one share for each class or such as yes=0.7,no=0.3.",
-    )
+    prior: Any = option("estimated", PRIOR)
     prior_smoothing: float | None = option(
         None,
         "Pseudo-count of every class for the class prior alone; by default the same as smoothing.",

@@ -8,7 +8,9 @@ from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
 from quorate.report.explanation import show_explanation, show_explanations
 from quorate.report.methods import show_method, show_methods
+from quorate.report.ranking import show_ranking
 from quorate.report.report import show_report, show_review
+from quorate.report.scores import show_scores
 from quorate.report.screen import screen
 from quorate.report.summary import show_summary
 
@@ -24,7 +26,9 @@ __all__ = [
     "show_explanations",
     "show_method",
     "show_methods",
+    "show_ranking",
     "show_report",
     "show_review",
+    "show_scores",
     "show_summary",
 ]

@@ -48,14 +48,33 @@ def _measured(diagnosis: Mapping[str, Any], theory: bool) -> Iterator[tuple[str,
 
 
 def _agreement(agreement: Mapping[str, Any]) -> Rows:
-    alpha, kappa = agreement["alpha"], agreement["kappa"]
-    if alpha is None:
+    if agreement["alpha"] is None:
         return [("Krippendorff's alpha", "not defined for these votes")]
-    shown = f"{alpha:.3f}"
-    if agreement["alpha_low"] is not None:
-        shown += f" (95 %: {agreement['alpha_low']:.3f} to {agreement['alpha_high']:.3f})"
-    shown_kappa = "not defined" if kappa is None else f"{kappa:.3f}"
-    return [("Krippendorff's alpha", shown), ("Fleiss' kappa", shown_kappa)]
+    rows = [
+        ("Krippendorff's alpha", _between(agreement, "alpha")),
+        ("Fleiss' kappa", _between(agreement, "kappa")),
+        ("Gwet's AC1", _between(agreement, "ac1")),
+    ]
+    graded = agreement["graded"]
+    if graded is None:
+        return rows
+    form = f"{graded['icc_form']}, single"
+    return [
+        *rows,
+        ("alpha of grades", f"{_between(graded, 'alpha')}, ordinal"),
+        ("Gwet's AC2", f"{_between(graded, 'ac2')}, quadratic weights"),
+        ("weighted kappa", f"{_between(graded, 'kappa')}, quadratic weights"),
+        (f"ICC({form})", _between(graded, "icc")),
+    ]
+
+
+def _between(found: Mapping[str, Any], name: str) -> str:
+    """A number with its interval, if it has one."""
+    if found[name] is None:
+        return "not defined"
+    low, high = found.get(f"{name}_low"), found.get(f"{name}_high")
+    shown = f"{found[name]:.3f}"
+    return shown if low is None else f"{shown} (95 %: {low:.3f} to {high:.3f})"
 
 
 def _graph(graph: Mapping[str, Any]) -> Rows:

@@ -26,6 +26,19 @@ SYNONYMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("answer", "response"),
         ("score",),
     ),
+    "left": (
+        ("model_a", "system_a", "item_a", "option_a", "response_a", "answer_a", "assistant_a"),
+        ("model_1", "system_1", "item_1", "option_1", "a", "first"),
+    ),
+    "right": (
+        ("model_b", "system_b", "item_b", "option_b", "response_b", "answer_b", "assistant_b"),
+        ("model_2", "system_2", "item_2", "option_2", "b", "second"),
+    ),
+    "winner": (
+        ("won", "preferred", "preference", "better", "chosen"),
+        ("label", "verdict", "choice", "vote", "judgment", "judgement", "decision", "outcome"),
+        ("result", "answer"),
+    ),
 }
 SECONDS = ("seconds", "secs", "duration", "lead_time", "time_spent", "elapsed", "work_time")
 TIMES = ("timestamp", "created_at", "submitted_at", "submit_time", "annotated_at", "time")

@@ -17,8 +17,10 @@ SUMMARIES = {
     "diagnose": "Say what is wrong with a crowd, and whom to mistrust.",
     "explain": "Say why tasks have their labels.",
     "methods": "List the methods, or the options of one.",
+    "rank": "Rank systems by comparisons of pairs.",
     "report": "Make a page of what VOTES tell: workers, disputed tasks, classes, what to ask next.",
     "review": "List the tasks of VOTES that a person should look at, the least certain first.",
+    "scores": "Turn numeric ratings into a consensus score for each task.",
     "simulate": "Draw a crowd whose truth is known.",
 }
 

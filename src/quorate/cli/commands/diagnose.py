@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     "--theory", is_flag=True, help="Print the quantities of the papers' error bounds as well."
 )
 @options.GOLD
+@options.ORDER
 @options.WORKER_KINDS
 @click.option(
     "--seed",
@@ -37,11 +38,12 @@ def diagnose(votes: Any, workers: str | None, theory: bool, **given: Any) -> Non
     Findings come first, each with what to do about it, then what was measured.
     """
     printing = Printing.of(given)
+    how = options.given(options.ordered(given))
 
     def run(progress: Progress | None) -> Any:
         from quorate.diagnosis import diagnose
 
-        return diagnose(votes, progress=progress, **options.given(given))
+        return diagnose(votes, progress=progress, **how)
 
     show = shown_by("quorate.report:show_diagnosis", theory=theory)
     files = (File(workers, attrgetter("workers")),)

@@ -1,4 +1,4 @@
-"""Error, calibration and agreement, with their intervals."""
+"""Error and calibration, with their intervals."""
 
 from __future__ import annotations
 
@@ -131,78 +131,6 @@ def resamples(count: NDArray[np.integer], seed: int, draws: int) -> Iterator[Flo
         size = min(at_once, draws - done)
         drawn = random.multinomial(int(count.sum()), count / count.sum(), size=size)
         yield drawn.astype(np.float64)
-
-
-def krippendorff_alpha(
-    votes: NDArray[np.integer], count: NDArray[np.number] | None = None
-) -> float | None:
-    """Krippendorff's alpha for nominal labels: 1 for full agreement, 0 for chance, None when no
-    task has two votes or all votes are the same.
-
-    ``votes[kind, class]`` are the votes of a task, ``count[kind]`` how many such tasks there are.
-
-    Examples:
-        >>> krippendorff_alpha(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]))
-        0.5333333333333333
-    """
-    count = np.ones(len(votes)) if count is None else count
-    apart, classes = _disagreement(votes, count)
-    return _alpha(float(apart), classes)
-
-
-def alpha_interval(
-    votes: NDArray[np.integer], count: NDArray[np.integer], seed: int = 0, draws: int = 1000
-) -> tuple[float, float] | None:
-    """Bootstrap 95 % interval of `krippendorff_alpha` over tasks."""
-    alphas = [
-        _alpha(float(apart), classes)
-        for weight in resamples(count, seed, draws)
-        for apart, classes in zip(*_disagreement(votes, weight), strict=True)
-    ]
-    defined = [alpha for alpha in alphas if alpha is not None]
-    if not defined:
-        return None
-    low, high = np.percentile(defined, [2.5, 97.5])
-    return float(low), float(high)
-
-
-def _disagreement(votes: NDArray[np.integer], weight: NDArray[np.number]) -> tuple[Floats, Floats]:
-    """Off-diagonal sum of the coincidence matrix, and its class totals."""
-    total = votes.sum(axis=1)
-    pairable = total > 1
-    votes, total, weight = votes[pairable], total[pairable], weight[..., pairable]
-    apart = total - (votes * (votes - 1)).sum(axis=1) / (total - 1)
-    counted = weight.astype(np.float64)
-    return counted @ apart, counted @ votes
-
-
-def _alpha(apart: float, classes: Floats) -> float | None:
-    n = float(classes.sum())
-    by_chance = n**2 - float((classes**2).sum())
-    return None if by_chance <= 0 else 1 - (n - 1) * apart / by_chance
-
-
-def fleiss_kappa(
-    votes: NDArray[np.integer], count: NDArray[np.number] | None = None
-) -> float | None:
-    """Fleiss' kappa, for tasks with any number of votes: each task with two votes or more counts
-    once in the observed agreement, each of their votes in the chance of it.
-
-    Examples:
-        >>> fleiss_kappa(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]))
-        0.4666666666666667
-    """
-    count = np.ones(len(votes)) if count is None else count
-    total = votes.sum(axis=1)
-    pairable = total > 1
-    votes, total, count = votes[pairable], total[pairable], count[pairable]
-    if not len(votes):
-        return None
-    agreeing = (votes * (votes - 1)).sum(axis=1) / (total * (total - 1))
-    observed = float(count @ agreeing / count.sum())
-    shares = count @ votes / (count @ total)
-    chance = float((shares**2).sum())
-    return None if chance >= 1 else (observed - chance) / (1 - chance)
 
 
 def discoveries(p: Floats, tests: int, false_share: float = 0.05) -> NDArray[np.bool_]:
