@@ -374,14 +374,17 @@ class Result(Fit):
             ('a', [0.84, 0.0])
         """
         if votes is not None:
-            return self._explained(self._case_of(task, votes, reading), confidence)
+            why = self._explained(self._case_of(task, votes, reading), confidence)
+            return replace(why, item=item_of(self.items, why.task))
         if self.votes is None:
             raise UsageError("A result that was loaded does not have its votes: give them.")
         segment, at, _ = _place(task, self.task_names)
-        return self.explain_at(segment, at, confidence)
+        why = self.explain_at(segment, at, confidence)
+        return replace(why, item=item_of(self.items, why.task))
 
     def explain_at(self, segment: int, at: int, confidence: float = 0.95) -> Explanation:
-        """The same of the task at this place of a segment of the votes, which is not looked for."""
+        """The same of the task at this place of a segment of the votes, which is not looked for,
+        and without the columns that are kept of it."""
         return self._explained(self._own_case(segment, at), confidence)
 
     def _explained(self, case: Case, confidence: float) -> Explanation:
@@ -395,7 +398,7 @@ class Result(Fit):
             self.method,
             self.kind,
         )
-        return replace(explain(case, context, confidence), item=item_of(self.items, case.task))
+        return explain(case, context, confidence)
 
     def _own_case(self, segment: int, at: int) -> Case:
         """The case of a task of this result, with its votes and its posterior."""

@@ -256,7 +256,7 @@ def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
     found = _graph(subject, who, evidence)
     named = _named(groups, book)
     facts = findings.Facts(
-        labels, book, who, found, judgement, known, agreement.alpha, agreeing, named
+        labels, book, who, found, judgement, known, agreement, agreeing, named
     )
     kinds = subject.kinds
     subject.tell("done", STEPS)
