@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 WIDTH = 640
-LEFT, RIGHT, TOP, BOTTOM = 62, 18, 14, 50  # room for what stands around a chart
+LEFT, RIGHT, TOP, BOTTOM = 62, 30, 14, 50  # room for what stands around a chart
 Row = Mapping[str, Any]
 Scale = Callable[[float], float]
 Z = 1.96  # of a 95 % interval
@@ -318,26 +318,22 @@ def _powers_of_ten(low: float, high: float, name: str) -> Axis:
 
 def _from_zero(most: float, name: str, n: int = 4) -> Axis:
     """An axis from zero to a round number that is no less than the most."""
-    ticks = list(_ticks(0, most or 1, n))
-    step = ticks[1] - ticks[0] if len(ticks) > 1 else most or 1
-    if ticks[-1] < most:
-        ticks.append(ticks[-1] + step)
+    step = _round_step((most or 1) / max(n - 1, 1))
+    ticks = [i * step for i in range(math.ceil((most or 1) / step - 1e-9) + 1)]
     return Axis(0, ticks[-1], name, ticks, _count)
 
 
 def _ticks(low: float, high: float, n: int) -> list[float]:
     """Round numbers from low to high, about n of them."""
-    return list(_round_steps(low, high, max(n - 1, 1)))
+    step = _round_step((high - low) / max(n - 1, 1))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [place * step for place in range(first, last + 1)]
 
 
-def _round_steps(low: float, high: float, n: int) -> Iterator[float]:
-    wanted = max((high - low) / n, 1e-9)
-    power = 10 ** math.floor(math.log10(wanted))
-    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= wanted * 0.999)
-    place = math.ceil(low / step - 1e-9)
-    while place * step <= high * (1 + 1e-9):
-        yield place * step
-        place += 1
+def _round_step(wanted: float) -> float:
+    """The next round number that is no less."""
+    power = 10 ** math.floor(math.log10(max(wanted, 1e-9)))
+    return next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= wanted * 0.999)
 
 
 def _percent(value: float) -> str:

@@ -13,7 +13,7 @@ from quorate.report.page.numbers import FORMS, name_html, raw, slug
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-FIRST_VOTES, FIRST_NAMES = 12, 6  # that are seen at once
+FIRST_VOTES, FIRST_NAMES = 10, 6  # that are seen at once
 Row = Mapping[str, Any]
 Link = Callable[[Any], str]  # the HTML of a worker's name, with a link where there is a page
 
@@ -48,13 +48,16 @@ def table(at: str, rows: Sequence[Row], columns: Iterable[Column], link: Link) -
     present = [column for column in columns if rows and column.key in rows[0]]
     name = at.removesuffix(".rows").replace(".", " ").replace("_", " ")
     heads = "".join(map(_head, present))
+    is_cards = any(column.kind == "votes" for column in present)
+    draw = _labelled if is_cards else _cell
     body = "".join(
-        f"<tr{_id(at, row)}>{''.join(_cell(column, row, link) for column in present)}</tr>"
+        f"<tr{_id(at, row)}>{''.join(draw(column, row, link) for column in present)}</tr>"
         for row in rows
     )
+    kind = ' class="cards"' if is_cards else ""
     return Markup(
         f'<div class="wide" tabindex="0" role="region" aria-label="Table: {escape(name)}">'
-        f'<table data-name="{escape(name)}" data-at="{escape(at)}"><thead><tr>{heads}</tr></thead>'
+        f'<table{kind} data-name="{escape(name)}" data-at="{escape(at)}"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
@@ -71,6 +74,11 @@ def _head(column: Column) -> str:
         f'<th scope="col"{kind} data-keys="{column.keys}"><button type="button">{column.title}'
         "</button></th>"
     )
+
+
+def _labelled(column: Column, row: Row, link: Link) -> str:
+    """A cell with its column's name: rows with votes become cards on a narrow screen."""
+    return _cell(column, row, link).replace("<td", f'<td data-label="{column.title}"', 1)
 
 
 def _cell(column: Column, row: Row, link: Link) -> str:
@@ -113,8 +121,7 @@ def names(workers: Sequence[Any], link: Link) -> str:
         return ", ".join(drawn)
     rest = ", ".join(drawn[FIRST_NAMES:])
     first = ", ".join(drawn[:FIRST_NAMES])
-    more = f"{len(drawn) - FIRST_NAMES:,} more"
-    return f'{first} <details class="more"><summary>{more}</summary>{rest}</details>'
+    return f'{first} <details class="more"><summary>all others</summary>{rest}</details>'
 
 
 def task(row: Row) -> str:
@@ -151,9 +158,8 @@ def votes(row: Row, link: Link) -> str:
     if len(said) <= FIRST_VOTES:
         return f'<ul class="votes">{first}</ul>'
     rest = "".join(_vote(vote, row, link) for vote in said[FIRST_VOTES:])
-    more = f"{len(said) - FIRST_VOTES:,} more votes"
     return (
-        f'<ul class="votes">{first}</ul><details class="more"><summary>{more}</summary>'
+        f'<ul class="votes">{first}</ul><details class="more"><summary>all other votes</summary>'
         f'<ul class="votes">{rest}</ul></details>'
     )
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from quorate.diagnosis import Diagnosis
 from quorate.errors import QuorateError
 from quorate.report.views.survey import Survey
@@ -21,14 +24,16 @@ def next_view(result: Result, diagnosis: Diagnosis, counts: Survey) -> dict[str,
     if result.n_labels > MOST_VOTES or result.tasks.in_files:
         return None
     budget = max(10, min(1000, result.overview.tasks // 10))
+    workers, judged = result.codebook.workers, diagnosis.judgement
+    spammer = np.zeros(len(workers), bool) if judged is None else judged.spammer
+    able = workers if spammer.all() else workers.filter(pl.Series(~spammer))
     try:
-        plan = assign(result, budget=budget, seed=0)
+        plan = assign(result, budget=budget, available=able.to_list(), seed=0)
     except QuorateError:
         return None
     columns = ("task", "worker", "confidence", "votes", "gain")
     rows = plan.frame.head(SHOWN).select(columns).to_dicts()
-    judged = diagnosis.judgement
-    spammers = [] if judged is None else result.codebook.workers.filter(judged.spammer).to_list()
+    spammers = workers.filter(pl.Series(spammer)).to_list()
     return {
         "budget": budget,
         "error_now": plan.error_now,

@@ -12,6 +12,7 @@ from quorate.votes import named
 
 View = Mapping[str, Any]
 WORTH_SAYING = 0.0005  # of an expected error
+CLEARLY = 1.5  # times the share of wrong votes that an average pair of classes has
 
 
 def workers(view: View) -> Iterator[str]:
@@ -55,8 +56,8 @@ def overruled(view: View) -> Iterator[str]:
 
 def classes(view: View) -> Iterator[str]:
     """Which two classes need a clearer instruction."""
-    if view["guidelines"]:
-        first = view["guidelines"][0]
+    first = next(iter(view["guidelines"]), None)
+    if first is not None and first["share"] > CLEARLY / (view["of"] * (view["of"] - 1) / 2):
         yield (
             f"A clearer guideline on {named(first['label'])} and {named(first['other'])} would help"
             f" most: {first['share']:.0%} of the wrong votes mix them up."
@@ -86,8 +87,8 @@ def kinds(view: View) -> Iterator[str]:
     best = max(rated, key=lambda row: row["agreement"], default=None)
     if best is not None and len(rated) > 1:
         yield (
-            f"By what the others say, {named(best['kind'] or 'workers without a kind')} are right most"
-            f" often, on {best['agreement']:.1%}."
+            f"By what the others say, workers of the kind {named(best['kind'] or 'not said')} are"
+            f" right most often, on {best['agreement']:.1%}."
         )
 
 
@@ -172,7 +173,7 @@ def features(view: View) -> Iterator[str]:
     )
 
 
-def next(view: View) -> Iterator[str]:  # noqa: A001 (a part of the report is called so)
+def asking(view: View) -> Iterator[str]:
     """What votes would buy, and what need not be asked."""
     if view["error_now"] - view["error_after"] < WORTH_SAYING:
         yield "More votes of these workers would hardly lower the expected error."
@@ -189,11 +190,18 @@ def next(view: View) -> Iterator[str]:  # noqa: A001 (a part of the report is ca
 
 
 BY_VIEW: Mapping[str, Callable[[View], Iterator[str]]] = {
-    each.__name__: each
-    for each in (
-        *(workers, disputed, overruled, classes, agreement, kinds, repeats),
-        *(gold, time, speed, features, next),
-    )
+    "workers": workers,
+    "disputed": disputed,
+    "overruled": overruled,
+    "classes": classes,
+    "agreement": agreement,
+    "kinds": kinds,
+    "repeats": repeats,
+    "gold": gold,
+    "time": time,
+    "speed": speed,
+    "features": features,
+    "next": asking,
 }
 
 

@@ -99,7 +99,7 @@ def _drift(dated: pl.DataFrame) -> tuple[dict[str, Any], list[Any]]:
         votes_a_day=pl.col("votes") / pl.col("days"),
         change=pl.col("late") - pl.col("early"),
         flag=pl.Series(np.where(changed, "changed", "")),
-    ).sort(pl.col("flag") == "", -pl.col("votes"), maintain_order=True)
+    ).sort(pl.col("flag") == "", -pl.col("votes").cast(pl.Int64), maintain_order=True)
     shown = rows.head(SHOWN_WORKERS).to_dicts()
     drifting = by_worker["worker"].filter(pl.Series(changed)).to_list()
     return {"rows": shown, "shown": len(shown), "of": len(rows)}, drifting
