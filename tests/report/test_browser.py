@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.crowds import report_named
 
 from quorate.report.page import page_of
-from tests.report.crowds import report_named
 
 playwright = pytest.importorskip("playwright.sync_api")
 
@@ -34,7 +34,8 @@ FAULTS = """() => {
     if (!box.width) continue;
     const boxes = [...svg.querySelectorAll("text.tick")].map((t) => [t, t.getBoundingClientRect()]);
     boxes.forEach(([t, b], i) => {
-      if (b.left < box.left - 1 || b.right > box.right + 1 || b.top < box.top - 1 || b.bottom > box.bottom + 1)
+      const wide = b.left < box.left - 1 || b.right > box.right + 1;
+      if (wide || b.top < box.top - 1 || b.bottom > box.bottom + 1)
         faults.push("outside: " + t.textContent);
       if (svg.classList.contains("matrix")) return;
       for (const [other, o] of boxes.slice(i + 1))

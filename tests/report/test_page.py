@@ -10,16 +10,17 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from tests.report.crowds import everything, hostile
 
 import quorate
 from quorate.report.page import at_place, page_of
 from quorate.report.page.columns import COLUMNS
 from quorate.report.views import report_of
-from tests.report.crowds import everything, hostile
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
-NUMBER = re.compile(r"(?<![\w.,])[+−-]?\d[\d,]*(?:\.\d+)?%?(?![\w])")
+NUMBER = re.compile(r"(?<![\w.,])[+\N{MINUS SIGN}-]?\d[\d,]*(?:\.\d+)?%?(?![\w])")
 
 
 class Page(HTMLParser):
@@ -93,7 +94,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 def is_in(shown: str, value: Any) -> bool:
     """Whether the number, as it is shown, is one of those in the value, or in its words."""
-    plain = shown.rstrip("%").replace(",", "").replace("−", "-")
+    plain = shown.rstrip("%").replace(",", "").replace("\N{MINUS SIGN}", "-")
     digits = len(plain.partition(".")[2])
     for leaf in leaves(value):
         if isinstance(leaf, str):
@@ -132,8 +133,9 @@ def test_every_number_is_in_the_dictionary_under_its_name(report: dict[str, Any]
 
 def test_every_number_in_a_sentence_is_one_of_the_dictionary(report: dict[str, Any]) -> None:
     numbers = [leaf for leaf in leaves(report) if not isinstance(leaf, str)]
-    numbers += [len(report[view][key]) for view, key in (("speed", "too_fast"), ("time", "drifting"))]
-    sentences = report["headline"] + [s for v in report.values() if isinstance(v, dict) for s in v.get("say", [])]
+    numbers += [len(report["speed"]["too_fast"]), len(report["time"]["drifting"])]
+    views = [view for view in report.values() if isinstance(view, dict)]
+    sentences = report["headline"] + [said for view in views for said in view.get("say", [])]
     assert len(sentences) > 20
     for sentence in sentences:
         for shown in NUMBER.findall(DAY.sub("", sentence)):
@@ -183,10 +185,9 @@ def test_it_needs_no_network(report: dict[str, Any]) -> None:
 
 
 def test_an_address_that_is_kept_of_a_task_is_a_link() -> None:
-    votes = [("t", w, label, "https://example.org/?a=1&b=<2>") for w, label in zip("uvw", "aab")]
+    url = "https://example.org/?a=1&b=<2>"
+    votes = [("t", w, label, url) for w, label in zip("uvw", "aab", strict=True)]
     schema = ["task", "worker", "label", "url"]
-    import polars as pl
-
     result = quorate.aggregate(pl.DataFrame(votes, schema=schema, orient="row"), keep=["url"])
     page = Page(page_of(report_of(result)))
     assert "https://example.org/?a=1&b=<2>" in page.addresses

@@ -194,8 +194,8 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
             "Known answers (gold) to some of their tasks tell which, or a look at tasks where such"
             " a pair contradicts the others: duplicates are wrong together there, experts right."
             " Of duplicates keep one; experts need nothing.",
-            "That they agree unusually: at most 5 % of the pairs that are named are expected to be by"
-            " chance. Which of the two it is: not at all, without known answers.",
+            "That they agree unusually: at most 5 % of the pairs that are named are expected to be"
+            " by chance. Which of the two it is: not at all, without known answers.",
             facts.series(names),
         )
     if facts.groups:
@@ -211,8 +211,8 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
             f"{' ...' if len(facts.groups) > 3 else ''}.",
             "auto counts a group for what it is worth; other methods do with --discount"
             " (discount=True).",
-            "Found in the tasks where they differ from the others; without known answers, experts who"
-            " share a view can look the same.",
+            "Found in the tasks where they differ from the others; without known answers, experts"
+            " who share a view can look the same.",
             facts.series(names),
         )
 
@@ -229,7 +229,8 @@ def _few_labels(facts: Facts) -> Iterator[Finding]:
             f" on tasks with another opinion to be told from a guesser: here that takes {needed}.",
             "Use a method with one number for each worker or with smoothing, and do not act on"
             " their accuracies.",
-            "A good worker with that few labels passes for a guesser more than once in twenty times.",
+            "With that few labels a good worker passes for a guesser more than once in twenty"
+            " times.",
             facts.named(judged.few),
         )
 
@@ -254,7 +255,7 @@ def _methods(facts: Facts) -> Iterator[Finding]:
         "note",
         f"What fits these votes: `{first}` or `{second}`, since {why}.",
         "`quorate compare` scores them on held-out votes.",
-            "A rule of thumb from the number of votes: the comparison is the test.",
+        "A rule of thumb from the number of votes: the comparison is the test.",
     )
 
 

@@ -44,8 +44,8 @@ def bar(value: float | None, low: float | None = None, high: float | None = None
     if low is not None and high is not None:
         line = f'<path class="interval" d="M{_part(low)} 6h{_part(max(high - low, 0.01))}"/>'
     return (
-        '<svg class="bar" aria-hidden="true" viewBox="0 0 100 12"><path class="track" d="M0 6h100"/>'
-        f"{filled}{line}</svg>"
+        '<svg class="bar" aria-hidden="true" viewBox="0 0 100 12">'
+        f'<path class="track" d="M0 6h100"/>{filled}{line}</svg>'
     )
 
 
@@ -160,7 +160,7 @@ def _day(row: Row, at: str, ends: tuple[float, float], y: Scale, columns: Scale)
     title = f"<title>{row['day']}: {row['votes']:,} votes, {row['agreement']:.1%}</title>"
     return (
         f'<g data-at="{at}"><path class="fill soft-fill" d="M{left + gap:.1f} {columns(0):.1f}V'
-        f"{columns(row['votes']):.1f}H{right - gap:.1f}V{columns(0):.1f}z\">{title}</path>"
+        f'{columns(row["votes"]):.1f}H{right - gap:.1f}V{columns(0):.1f}z">{title}</path>'
         f'<circle class="fill" r="3" cx="{(left + right) / 2:.1f}" cy="{y(row["agreement"]):.1f}">'
         f"{title}</circle></g>"
     )
@@ -332,7 +332,7 @@ def _ticks(low: float, high: float, n: int) -> list[float]:
 
 def _round_step(wanted: float) -> float:
     """The next round number that is no less."""
-    power = 10 ** math.floor(math.log10(max(wanted, 1e-9)))
+    power = 10.0 ** math.floor(math.log10(max(wanted, 1e-9)))
     return next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= wanted * 0.999)
 
 

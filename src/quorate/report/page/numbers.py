@@ -9,17 +9,17 @@ from urllib.parse import quote
 
 from quorate.errors import printable
 
-NOTHING = "–"
+NOTHING = "\N{EN DASH}"
 LONGEST = 120  # letters of a name that are shown; all are in its title
-MINUS = "−"
+MINUS = "\N{MINUS SIGN}"
 
 
 def share(value: float | None) -> str:
     """A share in per cent.
 
     Examples:
-        >>> share(0.1234), share(None)
-        ('12.3%', '–')
+        >>> share(0.1234), share(None) == NOTHING
+        ('12.3%', True)
     """
     return NOTHING if value is None else f"{value:.1%}"
 
@@ -38,8 +38,8 @@ def number(value: float | None) -> str:
     """A number with as many digits as are worth reading.
 
     Examples:
-        >>> number(1234), number(12.34), number(None)
-        ('1,234', '12.3', '–')
+        >>> number(1234), number(12.34)
+        ('1,234', '12.3')
     """
     if value is None:
         return NOTHING
@@ -60,8 +60,8 @@ def signed(value: float | None) -> str:
     """A number with its sign.
 
     Examples:
-        >>> signed(1.26), signed(-3)
-        ('+1.3', '−3.0')
+        >>> signed(1.26), signed(-3) == f"{MINUS}3.0"
+        ('+1.3', True)
     """
     return NOTHING if value is None else f"{value:+.1f}".replace("-", MINUS)
 

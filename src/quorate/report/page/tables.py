@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from quorate.report.page import charts
-from quorate.report.page.numbers import FORMS, name_html, raw, slug
+from quorate.report.page.numbers import FORMS, NOTHING, name_html, raw, slug
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -18,6 +18,27 @@ Row = Mapping[str, Any]
 Link = Callable[[Any], str]  # the HTML of a worker's name, with a link where there is a page
 
 
+Kind = Literal[
+    "count",
+    "fine_share",
+    "flag",
+    "interval",
+    "name",
+    "number",
+    "posterior",
+    "share",
+    "signed",
+    "signed_share",
+    "task",
+    "text",
+    "two_digits",
+    "votes",
+    "whole_share",
+    "worker",
+    "workers",
+]
+
+
 class Column(NamedTuple):
     """A column: the keys of its values in the row, its heading, and what they are.
 
@@ -25,10 +46,7 @@ class Column(NamedTuple):
 
     keys: str
     title: str
-    kind: Literal[
-        "name", "worker", "workers", "text", "flag", "interval", "votes", "posterior", "task",
-        "share", "fine_share", "whole_share", "number", "count", "two_digits", "signed", "signed_share",
-    ] = "name"  # fmt: skip
+    kind: Kind = "name"
 
     @property
     def key(self) -> str:
@@ -57,8 +75,8 @@ def table(at: str, rows: Sequence[Row], columns: Iterable[Column], link: Link) -
     kind = ' class="cards"' if is_cards else ""
     return Markup(
         f'<div class="wide" tabindex="0" role="region" aria-label="Table: {escape(name)}">'
-        f'<table{kind} data-name="{escape(name)}" data-at="{escape(at)}"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f'<table{kind} data-name="{escape(name)}" data-at="{escape(at)}">'
+        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
@@ -107,7 +125,7 @@ def _interval(column: Column, row: Row) -> str:
     and high; the value itself is beside it."""
     low, high = (row[key] for key in column.keys.split()[:2])
     middle = row[column.keys.split()[2]] if len(column.keys.split()) > 2 else None
-    shown = f"{100 * low:.0f}–{100 * high:.0f}%"
+    shown = f"{100 * low:.0f}{NOTHING}{100 * high:.0f}%"
     return (
         f'<td class="interval" data-value="{raw(low)}|{raw(high)}">{charts.bar(middle, low, high)}'
         f"<span>{shown}</span></td>"

@@ -95,9 +95,9 @@ def _of_interest(result: Result, diagnosis: Diagnosis) -> Codes:
 
 def settings_of(result: Result) -> dict[str, Any]:
     """The options that the method was run with."""
-    model = getattr(result.model, "model", result.model)  # that a wrapper wraps
+    model: Any = getattr(result.model, "model", result.model)  # that a wrapper wraps
     plain = (str, int, float, bool, type(None))
-    given = {name: getattr(model, name) for name in options_of(type(model))}
+    given = {name: getattr(model, name) for name in options_of(type(model))}  # type: ignore[arg-type]
     return {name: v if isinstance(v, plain) else str(v) for name, v in given.items()}
 
 

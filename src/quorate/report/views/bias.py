@@ -73,4 +73,5 @@ def _words(found: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
     for row in found["never_says"]:
         yield f"Never says {named(row['label'])}, which was right {row['expected']:,.0f} times."
     for row in found["confuses"]:
-        yield f"Takes {named(row['truth'])} for {named(row['said'])} in {row['share']:.0%} of the cases."
+        pair = f"{named(row['truth'])} for {named(row['said'])}"
+        yield f"Takes {pair} in {row['share']:.0%} of the cases."

@@ -63,9 +63,7 @@ def _against(result: Result, kinds: Sequence[str], human: str) -> dict[str, Any]
     return {"rows": rows, "shown": len(rows), "of": len(order)}
 
 
-def _agreement_with(
-    result: Result, is_human: NDArray[np.bool_]
-) -> tuple[Floats, Floats, Floats]:
+def _agreement_with(result: Result, is_human: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """Of each worker who is no human: labels on tasks with human votes, the sum of the shares of
     these votes that say the same, and how many labels most of the humans say."""
     sums = np.zeros((3, len(is_human)))

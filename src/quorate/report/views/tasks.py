@@ -108,7 +108,9 @@ def _why(row: Row, runner_up: Any) -> str:
         return "no label has most votes"
     if row.majority != row.label:
         return f"most votes say {named(row.majority)}"
-    return f"nearly as likely to be {named(runner_up)}" if row.confidence < NEARLY else "little evidence"
+    if row.confidence < NEARLY:
+        return f"nearly as likely to be {named(runner_up)}"
+    return "little evidence"
 
 
 def _settled_by(why: Explanation) -> str:
