@@ -25,6 +25,13 @@ def objects() -> dict[str, Any]:
         "votes": quorate.read_votes(VOTES),
         "online": online,
         "crowd": quorate.simulate(5, 20, 3, seed=1),
+        "labels": result.votes.labels,
+        "codebook": result.codebook,
+        "independence": quorate.independence(result.votes.labels),
+        "threads": quorate.Threads(1),
+        "disk": quorate.Disk(1),
+        "method": quorate.methods()[0],
+        "model": quorate.DawidSkene(smoothing=0.5),
     }
 
 
@@ -37,6 +44,16 @@ def test_a_card_is_small_and_shows_names_as_they_are(name: str) -> None:
     assert html.startswith("<style>") and html.endswith("</div>")
     assert len(html) < 50_000
     assert "<b>x" not in html
+
+
+def test_every_public_class_has_a_card() -> None:
+    public = [getattr(quorate, name) for name in quorate.__all__ if name[0].isupper()]
+    without = [
+        each.__name__
+        for each in public
+        if not hasattr(each, "_repr_html_") and not issubclass(each, Exception)
+    ]
+    assert without == []
 
 
 def test_the_card_of_a_result_has_its_figures() -> None:

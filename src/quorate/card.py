@@ -7,15 +7,24 @@ from html import escape
 from typing import Any, NamedTuple
 
 LONGEST, MOST_ROWS = 80, 12  # letters of a cell, and rows of a table
+# Colours of the notebook itself, so that a card is readable in light and dark alike.
 STYLE = (
-    "<style>.quorate-card{font:13px/1.45 system-ui,sans-serif;max-width:720px;color:inherit}"
-    ".quorate-card table{border-collapse:collapse;margin:6px 0;background:transparent;font:inherit}"
-    ".quorate-card th,.quorate-card td{padding:1px 14px 1px 0;text-align:left;vertical-align:top;"
-    "border:0;background:transparent}.quorate-card th{font-weight:600;opacity:.7}"
-    ".quorate-card td.n{text-align:right;font-variant-numeric:tabular-nums}"
-    ".quorate-card .soft{opacity:.7}.quorate-card .bar{display:inline-block;width:80px;height:8px;"
-    "border-radius:2px;background:rgba(128,128,128,.25);margin-right:6px}"
-    ".quorate-card .bar i{display:block;height:8px;border-radius:2px;background:#3b82d0}</style>"
+    "<style>.quorate-card{font:13px/1.45 system-ui,-apple-system,sans-serif;max-width:860px;"
+    "color:inherit;padding:2px 0}.quorate-card .title{font-size:15px;font-weight:650;"
+    "margin-bottom:6px}.quorate-card .facts{display:flex;flex-wrap:wrap;gap:6px 26px;"
+    "margin:0 0 10px}.quorate-card .facts div{max-width:340px}.quorate-card .facts b{display:block;"
+    "font-size:15px;font-weight:600;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}"
+    ".quorate-card .facts span,.quorate-card .soft,.quorate-card th{opacity:.72;font-size:12px}"
+    ".quorate-card .lists{display:flex;flex-wrap:wrap;gap:12px 40px;align-items:flex-start}"
+    ".quorate-card table{border-collapse:collapse;margin:2px 0 6px;background:transparent;"
+    "font:inherit;border:0}.quorate-card tr{background:transparent!important}"
+    ".quorate-card th,.quorate-card td{padding:2px 16px 2px 0;text-align:left;vertical-align:top;"
+    "border:0;border-bottom:1px solid rgba(128,128,128,.22);background:transparent;"
+    "overflow-wrap:anywhere;max-width:340px}.quorate-card th{font-weight:600}"
+    ".quorate-card td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+    ".quorate-card .bar{display:inline-block;width:74px;height:8px;vertical-align:baseline;"
+    "background:rgba(128,128,128,.25);margin-right:8px}.quorate-card .bar i{display:block;"
+    "height:8px;background:#2f8fc9}</style>"
 )
 
 
@@ -42,17 +51,18 @@ def card(
     """The HTML of a card.
 
     Examples:
-        >>> "<td>&lt;b&gt;</td>" in card("Votes", {"label": "<b>"})
+        >>> "<b>&lt;b&gt;</b><span>label</span>" in card("Votes", {"label": "<b>"})
         True
     """
-    rows = "".join(
-        f"<tr><th>{_text(name)}</th><td>{_text(v)}</td></tr>" for name, v in facts.items()
+    figures = "".join(
+        f"<div><b>{_text(value, 160)}</b><span>{_text(name)}</span></div>"
+        for name, value in facts.items()
     )
     below = "".join(f'<div class="soft">Note: {_text(note, 400)}</div>' for note in notes)
     tables = "".join(map(_table, listings))
     return (
-        f'{STYLE}<div class="quorate-card"><b>{_text(title)}</b><table>{rows}</table>'
-        f"{tables}{below}</div>"
+        f'{STYLE}<div class="quorate-card"><div class="title">{_text(title, 160)}</div>'
+        f'<div class="facts">{figures}</div><div class="lists">{tables}</div>{below}</div>'
     )
 
 
@@ -61,7 +71,7 @@ def _table(listing: Listing) -> str:
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in listing.rows[:MOST_ROWS])
     left = len(listing.rows) - MOST_ROWS
     more = f'<div class="soft">and {left:,} more</div>' if left > 0 else ""
-    return f"<b>{_text(listing.title)}</b><table><tr>{heads}</tr>{body}</table>{more}"
+    return f"<div><b>{_text(listing.title)}</b><table><tr>{heads}</tr>{body}</table>{more}</div>"
 
 
 def _cell(value: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import kernels
+from quorate.card import Listing, Share, card
 from quorate.errors import DataError
 from quorate.kernels import Codes, Floats, Incidence, Keys, Rows, TallIncidence
 from quorate.sparse import csr_array, vstack
@@ -122,6 +123,22 @@ class Labels:
         return (
             f"Labels({self.n_labels:,} labels of {self.n_tasks:,} tasks by {self.n_workers:,}"
             f" workers in {self.n_classes:,} classes{''.join(f', {part}' for part in more)})"
+        )
+
+    def _repr_html_(self) -> str:
+        known = 0 if self.gold is None else int((self.gold >= 0).sum())
+        facts = {
+            "labels": f"{self.n_labels:,}",
+            "tasks": f"{self.n_tasks:,}",
+            "workers": f"{self.n_workers:,}",
+            "classes": f"{self.n_classes:,}",
+            "known answers": f"{known:,}",
+            "features": f"{self.n_features:,}",
+        }
+        said = np.bincount(self.label[self.label >= 0], minlength=self.n_classes)
+        rows = [(i, int(n), Share(n / max(self.n_labels, 1))) for i, n in enumerate(said.tolist())]
+        return card(
+            "Labels in codes", facts, [Listing("Classes", ("code", "labels", "share"), rows)]
         )
 
     def __getitem__(self, tasks: slice) -> Labels:
@@ -437,6 +454,14 @@ class Codebook:
             f"Codebook({len(self.tasks):,} tasks, {len(self.workers):,} workers,"
             f" {len(self.classes):,} classes ({classes}{more}){features})"
         )
+
+    def _repr_html_(self) -> str:
+        named = {"tasks": self.tasks, "workers": self.workers, "classes": self.classes}
+        if self.features is not None:
+            named["features"] = self.features
+        facts = {name: f"{len(names):,}" for name, names in named.items()}
+        rows = [(name, ", ".join(map(str, names.head(6)))) for name, names in named.items()]
+        return card("Names of the codes", facts, [Listing("First names", ("of", "names"), rows)])
 
     @classmethod
     def numbered(cls, labels: Labels) -> Codebook:

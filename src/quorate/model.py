@@ -30,6 +30,7 @@ from typing import (
 
 import numpy as np
 
+from quorate.card import Listing, card
 from quorate.errors import UsageError
 from quorate.kernels import Floats, Rows
 from quorate.labels import BLOCK_SIZE, FEW_BLOCKS, LEAST_BLOCK, Labels
@@ -275,6 +276,12 @@ class Method:
 
     def __repr__(self) -> str:
         return f"Method({self.name}: {self.summary})"
+
+    def _repr_html_(self) -> str:
+        facts = {"what it does": self.summary, "paper": self.paper}
+        rows = [(each.name, str(each.default), each.doc) for each in self.options.values()]
+        listing = Listing("Options", ("option", "default", "what it is"), rows)
+        return card(f"Method: {self.name}", facts, [listing] if rows else [])
 
     @property
     def two_classes_only(self) -> bool:

@@ -14,6 +14,7 @@ from numbers import Real
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from quorate.card import Listing, card
 from quorate.errors import UsageError, require_choice, require_number
 
 T = TypeVar("T")
@@ -128,6 +129,14 @@ class Option:
 @dataclass(frozen=True, eq=False)
 class Options:
     """A frozen dataclass whose fields made by `option` are checked when it is made."""
+
+    def _repr_html_(self) -> str:
+        options = options_of(type(self))  # type: ignore[arg-type]
+        rows = [(name, str(getattr(self, name)), each.doc) for name, each in options.items()]
+        listing = Listing("Options", ("option", "value", "what it is"), rows)
+        first = (type(self).__doc__ or "").partition("\n\n")[0]
+        facts = {"what it is": " ".join(first.split())}
+        return card(type(self).__name__, facts, [listing] if rows else [])
 
     def __post_init__(self) -> None:
         options = options_of(type(self))  # type: ignore[arg-type]

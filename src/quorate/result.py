@@ -374,7 +374,21 @@ class Result(Fit):
             >>> why.label, why.votes["decibans"].round(2).to_list()
             ('a', [0.84, 0.0])
         """
-        case = self._own_case(task) if votes is None else self._case_of(task, votes, reading)
+        if votes is not None:
+            why = self._explained(self._case_of(task, votes, reading), confidence)
+            return replace(why, item=item_of(self.items, why.task))
+        if self.votes is None:
+            raise UsageError("A result that was loaded does not have its votes: give them.")
+        segment, at, _ = _place(task, self.task_names)
+        why = self.explain_at(segment, at, confidence)
+        return replace(why, item=item_of(self.items, why.task))
+
+    def explain_at(self, segment: int, at: int, confidence: float = 0.95) -> Explanation:
+        """The same of the task at this place of a segment of the votes, which is not looked for,
+        and without the columns that are kept of it."""
+        return self._explained(self._own_case(segment, at), confidence)
+
+    def _explained(self, case: Case, confidence: float) -> Explanation:
         params = self.model.newcomer(self.stats, self.params)
         context = Context(
             self.model,
@@ -385,14 +399,12 @@ class Result(Fit):
             self.method,
             self.kind,
         )
-        return replace(explain(case, context, confidence), item=item_of(self.items, case.task))
+        return explain(case, context, confidence)
 
-    def _own_case(self, task: Any) -> Case:
+    def _own_case(self, segment: int, at: int) -> Case:
         """The case of a task of this result, with its votes and its posterior."""
-        if self.votes is None:
-            raise UsageError("A result that was loaded does not have its votes: give them.")
-        segment, at, name = _place(task, self.task_names)
-        blocks = self.votes.blocks
+        assert self.votes is not None
+        blocks, name = self.votes.blocks, self.task_names[segment][at]
         labels = blocks[segment] if self.tasks.in_files else self.votes.labels
         votes = replace(labels[at : at + 1], n_workers=labels.n_workers + 1, worker_key=None)
         part = self.tasks.part(segment)

@@ -1,22 +1,49 @@
 """The page of a report in a real browser: light and dark, wide and narrow, on the screen and in
-print."""
+print. Pictures are kept in `build/screenshots`, for a person to look at."""
 
 from __future__ import annotations
 
-import os
+import json
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.crowds import report_named
 
-import quorate
+from quorate.report.page import page_of
 
 playwright = pytest.importorskip("playwright.sync_api")
 
 SERIOUS = ("serious", "critical")
-SCHEME = "matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'"
+PICTURES = Path(__file__).resolve().parents[2] / "build" / "screenshots"
+CROWDS = ("everything", "hostile", "large", "rte", "web", "llmbar")
+MODES = ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"))
+
+# Numbers that are cut, words that leave their chart, and ticks of a chart that cover each other.
+FAULTS = """() => {
+  const faults = [];
+  for (const e of document.querySelectorAll("td.n, .tile b, .tile small, .headline li"))
+    if (e.clientWidth && e.scrollWidth > e.clientWidth + 1) faults.push("cut: " + e.textContent);
+  const apart = (a, b) => a.right <= b.left + 0.5 || b.right <= a.left + 0.5 ||
+    a.bottom <= b.top + 0.5 || b.bottom <= a.top + 0.5;
+  for (const svg of document.querySelectorAll("svg.chart")) {
+    const box = svg.getBoundingClientRect();
+    if (!box.width) continue;
+    const boxes = [...svg.querySelectorAll("text.tick")].map((t) => [t, t.getBoundingClientRect()]);
+    boxes.forEach(([t, b], i) => {
+      const wide = b.left < box.left - 1 || b.right > box.right + 1;
+      if (wide || b.top < box.top - 1 || b.bottom > box.bottom + 1)
+        faults.push("outside: " + t.textContent);
+      if (svg.classList.contains("matrix")) return;
+      for (const [other, o] of boxes.slice(i + 1))
+        if (!apart(b, o)) faults.push("covered: " + t.textContent + " and " + other.textContent);
+    });
+  }
+  return faults;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -31,80 +58,106 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    crowd = quorate.simulate(30, 120, 5, n_classes=4, spammers=0.2, seed=2)
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    gold = dict(crowd.gold.rows()[:30])
-    quorate.aggregate(crowd.votes, gold=gold).report(path, title="A crowd")
+@cache
+def page_file(crowd: str) -> Path:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    path = PICTURES / f"{crowd}.html"
+    path.write_text(page_of(report_named(crowd)), encoding="utf-8")
     return path
 
 
-@pytest.fixture(params=[(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
-def page(browser: Any, page_file: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
-    width, scheme = request.param
+def opened(browser: Any, crowd: str, width: int = 1280, scheme: str = "light") -> Any:
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
     )
-    opened = context.new_page()
-    opened.told = []
-    opened.asked = []
-    opened.on("console", lambda message: opened.told.append(message.text))
-    opened.on("pageerror", lambda error: opened.told.append(str(error)))
-    opened.on("request", lambda asked: opened.asked.append(asked.url))
-    opened.goto(page_file.as_uri())
-    yield opened
-    context.close()
+    page = context.new_page()
+    page.told, page.asked = [], []
+    page.on("console", lambda message: page.told.append(message.text))
+    page.on("pageerror", lambda error: page.told.append(str(error)))
+    page.on("request", lambda asked: page.asked.append(asked.url))
+    page.goto(page_file(crowd).as_uri())
+    return page
 
 
-def test_it_opens_without_errors_and_asks_nobody(page: Any) -> None:
-    kept = os.environ.get("QUORATE_SCREENSHOTS")  # a directory for what a person should look at
-    if kept:
-        name = f"report-{page.viewport_size['width']}-{page.evaluate(SCHEME)}.png"
-        page.screenshot(path=Path(kept) / name, full_page=True)
-    assert page.title() == "A crowd"
-    assert page.told == []
-    assert [url for url in page.asked if not url.startswith("file:")] == []
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_it_can_be_looked_at(browser: Any, crowd: str) -> None:
+    for width, scheme in MODES:
+        page = opened(browser, crowd, width, scheme)
+        page.screenshot(path=PICTURES / f"{crowd}-{width}-{scheme}.png", full_page=True)
+        assert page.told == []
+        assert [url for url in page.asked if not url.startswith("file:")] == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert page.evaluate(FAULTS) == []
+        page.context.close()
 
 
-def test_nothing_hangs_over_the_edge(page: Any) -> None:
-    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    assert wide <= 0
-
-
-def test_it_is_accessible(page: Any) -> None:
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_it_is_accessible(browser: Any, crowd: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    found = axe.Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in SERIOUS]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        page = opened(browser, crowd, width, scheme)
+        first = page.locator("details.page").first
+        first.locator("summary").click()
+        found = axe.Axe().run(page).response["violations"]
+        serious = [each for each in found if each["impact"] in SERIOUS]
+        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in serious] == []
+        page.context.close()
 
 
-@pytest.mark.parametrize("page", [(1280, "light")], indirect=True)
-def test_tables_are_sorted_filtered_and_saved(page: Any) -> None:
-    table = page.locator("table[data-name=workers]")
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_it_prints(browser: Any, crowd: str) -> None:
+    page = opened(browser, crowd, scheme="dark")
+    page.pdf(path=PICTURES / f"{crowd}.pdf", format="A4", print_background=True)
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("nav").is_visible() and not page.locator(".tools").first.is_visible()
+    page.context.close()
+
+
+def test_tables_are_folded_sorted_filtered_and_saved(browser: Any) -> None:
+    page = opened(browser, "everything")
+    table = page.locator("table[data-at='workers.rows']")
+    visible = table.locator("tbody tr:visible")
+    assert visible.count() == 12
+    page.locator(".wide:has(table[data-at='workers.rows']) + .all").click()
+    assert visible.count() == 24
     table.get_by_role("button", name="accuracy", exact=True).click()
-    shown = table.locator("tbody tr td:nth-child(3)").evaluate_all(
-        "cells => cells.map(cell => Number(cell.dataset.value))"
-    )
-    assert shown == sorted(shown) and len(shown) == 30
-    name = table.locator("tbody tr td:first-child").first.inner_text()
-    page.get_by_label("Filter workers").fill(name)
-    left = table.locator("tbody tr:visible").count()
-    assert 1 <= left < 30
+    head = table.locator("th", has_text="accuracy")
+    assert head.get_attribute("aria-sort") == "descending"
+    column = "rows => rows.map(row => Number(row.cells[3].dataset.value))"
+    shown = table.locator("tbody tr").evaluate_all(column)
+    assert shown == sorted(shown, reverse=True)
+    page.get_by_label("Filter workers").fill("model-")
+    left = visible.count()
+    assert 1 <= left < 24
     with page.expect_download() as saved:
         page.get_by_label("Save workers as CSV").click()
     lines = Path(saved.value.path()).read_text().splitlines()
-    assert lines[0].startswith("worker,labels,accuracy") and len(lines) == left + 1
+    assert lines[0].startswith("worker,flag,labels,accuracy,low,high,agreement,informed")
+    assert len(lines) == left + 1
+    page.context.close()
 
 
-@pytest.mark.parametrize("page", [(1280, "light")], indirect=True)
-def test_a_link_to_a_worker_opens_the_worker(page: Any) -> None:
-    first = page.locator("table[data-name=workers] tbody a").first
+def test_every_table_is_saved(browser: Any) -> None:
+    page = opened(browser, "everything")
+    for table in page.locator("table[data-at]").all():
+        name = table.get_attribute("data-name")
+        with page.expect_download() as saved:
+            page.get_by_label(f"Save {name} as CSV", exact=True).click()
+        lines = Path(saved.value.path()).read_text().splitlines()
+        assert len(lines) == 1 + table.locator("tbody tr").count(), name
+    page.context.close()
+
+
+def test_a_link_opens_what_is_folded(browser: Any) -> None:
+    page = opened(browser, "everything")
+    first = page.locator("table[data-at='workers.rows'] tbody a").first
     address = str(first.get_attribute("href"))
     first.click()
     assert page.locator(f"[id='{address[1:]}']").get_attribute("open") is not None
-
-
-@pytest.mark.parametrize("page", [(1280, "light")], indirect=True)
-def test_it_prints(page: Any) -> None:
-    assert page.pdf().startswith(b"%PDF")
+    last = page.locator("table[data-at='disputed.rows'] tbody tr").last
+    assert not last.is_visible()
+    page.evaluate(f"location.hash = {json.dumps(last.get_attribute('id'))}")
+    page.wait_for_function("document.querySelector('table[data-at=\"disputed.rows\"] tr:target')")
+    assert last.is_visible()
+    page.context.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import quorate
 from quorate.errors import UsageError
 from quorate.report.views import ReportOptions, report_of
+from quorate.report.views.bias import bias_of
 from quorate.report.views.review import review
 from quorate.report.views.survey import survey
 
@@ -161,20 +163,99 @@ def test_what_cannot_be_reported_is_said(tmp_path: Any, result: quorate.Result) 
         report_of(several)
 
 
+def timed(rows: list[tuple[Any, ...]]) -> quorate.Result:
+    columns = ["task", "worker", "label", "time", "seconds"]
+    return quorate.aggregate(pl.DataFrame(rows, schema=columns, orient="row"))
+
+
 def test_times_are_by_day_and_by_worker() -> None:
     days = ["2026-01-01", "2026-01-02"]
-    votes = pl.DataFrame(
-        [
-            (f"t{t}", f"w{w}", "ab"[t % 2], float(1 + 9 * w), f"{days[t % 2]}T10:00:00")
-            for t in range(10)
-            for w in range(3)
-        ],
-        schema=["task", "worker", "label", "seconds", "time"],
-        orient="row",
-    )
-    times = report_of(quorate.aggregate(votes))["times"]
-    assert [(row["day"], row["votes"]) for row in times["days"]] == [(day, 15) for day in days]
-    assert {row["worker"]: row["seconds"] for row in times["speed"]["rows"]} == {
+    rows = [
+        (f"t{t}", f"w{w}", "ab"[t % 2], f"{days[t % 2]}T10:00:00", float(1 + 9 * w))
+        for t in range(10)
+        for w in range(3)
+    ]
+    report = report_of(timed(rows))
+    time, speed = report["time"], report["speed"]
+    assert [(row["day"], row["votes"]) for row in time["days"]["rows"]] == [(d, 15) for d in days]
+    assert time["calendar"]["days"] == days
+    assert all(votes == [5, 5] for votes in time["calendar"]["votes"])
+    assert {row["worker"]: row["seconds"] for row in speed["rows"]} == {
         f"w{w}": 1 + 9 * w for w in range(3)
     }
-    assert times["speed"]["too_fast"] == ["w0"]
+    assert speed["too_fast"] == ["w0"]
+    assert sum(part["votes"] for part in speed["parts"]) == 30
+
+
+def test_one_who_gets_worse_and_tires_is_found() -> None:
+    start = datetime(2026, 5, 1, 8)
+    rows = []
+    for t in range(200):
+        when = start + timedelta(days=t // 100, minutes=t % 100)
+        for w in range(5):
+            wrong = w == 4 and (t >= 100 or t % 100 >= 50)  # late in a session, and on day two
+            label = "ab"[(t + wrong) % 2]
+            rows.append((t, f"w{w}", label, when, 5.0))
+    time = report_of(timed(rows))["time"]
+    assert time["drifting"] == ["w4"]
+    row = next(row for row in time["workers"]["rows"] if row["worker"] == "w4")
+    assert (row["early"], row["late"], row["flag"]) == (0.5, 0.0, "changed")
+    places = [(row["from"], row["to"], row["votes"]) for row in time["fatigue"]]
+    assert places == [(1, 10, 100), (11, 25, 150), (26, 50, 250), (51, 100, 500)]
+    assert time["fatigue"][0]["agreement"] > time["fatigue"][-1]["agreement"]
+
+
+def test_models_are_held_against_humans() -> None:
+    votes = [(t, f"h{w}", "ab"[t % 2]) for t in range(12) for w in range(3)]
+    votes += [(t, "good", "ab"[t % 2]) for t in range(12)]
+    votes += [(t, "bad", "ab"[(t + (t < 6)) % 2]) for t in range(12)]
+    kinds = {"good": "llm", "bad": "llm", **{f"h{w}": "human" for w in range(3)}}
+    view = report_of(quorate.aggregate(votes, worker_kinds=kinds))["kinds"]
+    assert {row["kind"]: row["workers"] for row in view["rows"]} == {"human": 3, "llm": 2}
+    against = {row["worker"]: row["with_humans"] for row in view["against_humans"]["rows"]}
+    assert against == {"good": 1.0, "bad": 0.5}
+
+
+def test_answers_that_are_given_again_are_compared() -> None:
+    votes = [(t, w, "ab"[t % 2]) for t in range(10) for w in ("x", "y", "judge#1")]
+    votes += [(t, "judge#2", "ab"[(t + (t < 5)) % 2]) for t in range(10)]
+    votes += [(t, "x", "ab"[(t + 1) % 2]) for t in range(4)]
+    view = report_of(quorate.aggregate(votes))["repeats"]
+    found = {row["worker"]: (row["tasks"], row["alike"]) for row in view["rows"]}
+    assert found == {"x": (4, 0.0), "judge": (10, 0.5)}
+    plain = [(t, w, "ab"[t % 2]) for t in range(10) for w in "xyz"]
+    assert report_of(quorate.aggregate(plain))["repeats"] is None
+
+
+def test_bias_is_said_in_words() -> None:
+    names = ["cat", "dog", "bird"]
+    matrix = np.array([[10.0, 8.0, 0.0], [0.0, 10.0, 0.0], [0.0, 6.0, 0.0]])
+    words = bias_of(matrix, names)["words"]
+    assert words == [
+        "Says dog 2.4 times as often as it should: 24 times, where 10 were to be expected.",
+        "Never says bird, which was right 6 times.",
+        "Takes bird for dog in 100% of the cases.",
+        "Takes cat for dog in 44% of the cases.",
+    ]
+    assert bias_of(np.eye(3) * 10, names)["words"] == ["No bias stands out."]
+
+
+def test_known_answers_are_found_again_and_plans_spare_spammers() -> None:
+    crowd = quorate.simulate(12, 200, 5, n_classes=3, spammers=0.3, seed=8)
+    report = report_of(quorate.aggregate(crowd.votes, gold=dict(crowd.gold.rows()[:60])))
+    again = report["gold"]["found_again"]
+    assert again["tasks"] == 60 and sum(part["tasks"] for part in again["parts"]) == 60
+    stop = set(report["next"]["stop_asking"]["workers"])
+    spammers = [r["worker"] for r in report["workers"]["rows"] if r["flag"] == "spammer"]
+    assert stop == set(spammers) and stop
+    assert not stop & {row["worker"] for row in report["next"]["rows"]}
+
+
+def test_a_page_of_a_worker_has_the_matrix_of_the_confusion_table(result: quorate.Result) -> None:
+    page = report_of(result)["workers"]["pages"][0]
+    table = result.confusion_table.filter(pl.col("worker") == page["worker"])
+    shares = np.array(page["confusion"]["shares"])
+    np.testing.assert_allclose(shares.ravel(), table["probability"].to_numpy(), atol=1e-4)
+    np.testing.assert_allclose(
+        np.array(page["confusion"]["high"]).ravel(), table["high"].to_numpy(), atol=1e-4
+    )

@@ -283,9 +283,7 @@ def _diagnose(subject: Subject, engine: Engine) -> Diagnosis:
     agreeing = () if evidence.pairs is None else _agreeing(evidence.pairs.suspects, book)
     found = _graph(subject, who, evidence)
     named = _named(groups, book)
-    facts = findings.Facts(
-        labels, book, who, found, judgement, known, agreement.alpha, agreeing, named
-    )
+    facts = findings.Facts(labels, book, who, found, judgement, known, agreement, agreeing, named)
     kinds = subject.kinds
     subject.tell("done", STEPS)
     return Diagnosis(

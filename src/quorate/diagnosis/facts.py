@@ -113,12 +113,14 @@ class WorkerKind:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """`what` was found, what to do about it (`advice`), and the `workers` whom it concerns."""
+    """`what` was found, what to do about it (`advice`), how `sure` that is, and the `workers` whom
+    it concerns."""
 
     name: str
     level: Level
     what: str
     advice: str
+    sure: str
     workers: pl.Series | None = None
 
     def as_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quorate.diagnosis.facts import AgreeingPair, Finding, WorkerGraph, WorkerGroup
+from quorate.diagnosis.facts import AgreeingPair, Agreement, Finding, WorkerGraph, WorkerGroup
 from quorate.diagnosis.graph import Graph
 from quorate.diagnosis.theory import Knowledge
 from quorate.diagnosis.workers import Judgement
@@ -17,6 +17,12 @@ from quorate.labels import Codebook, Labels
 
 LOW_ALPHA = 0.2
 LABELS_PER_CELL = 5  # of a confusion matrix, for it to be learned
+CERTAIN = "Certain: it follows from who voted on what."
+BY_THE_FIT = "As sure as a fit of Dawid-Skene is right about the workers: a rough guide."
+FALSE_ALARMS = (
+    "Judged by what the others say: at most 5 % of those who are named are expected to be named"
+    " wrongly."
+)
 
 
 class Facts(NamedTuple):
@@ -28,7 +34,7 @@ class Facts(NamedTuple):
     graph: WorkerGraph
     judgement: Judgement | None
     knowledge: Knowledge | None
-    alpha: float | None
+    agreement: Agreement
     agreeing: Sequence[AgreeingPair]
     groups: Sequence[WorkerGroup]
 
@@ -59,6 +65,7 @@ def _graph(facts: Facts) -> Iterator[Finding]:
             "problem",
             f"All votes say {facts.book.classes[0]!r}.",
             "There is nothing to decide, and nothing that tells workers apart.",
+            CERTAIN,
         )
     if who.open.any():
         members = who.open[who.component]
@@ -70,6 +77,7 @@ def _graph(facts: Facts) -> Iterator[Finding]:
             " other's, however many there are.",
             "Let three of a group label the same task, or two of one side share tasks, or give"
             " known answers (gold) for some of their tasks.",
+            CERTAIN,
             facts.named(members),
         )
     if who.alone.any():
@@ -80,6 +88,7 @@ def _graph(facts: Facts) -> Iterator[Finding]:
             " anybody.",
             "Nothing tells how good they are: give their tasks to others too, or give known"
             " answers.",
+            CERTAIN,
             facts.named(who.alone),
         )
     if graph.components > 1:
@@ -90,19 +99,22 @@ def _graph(facts: Facts) -> Iterator[Finding]:
             f" {graph.largest:,}.",
             "Each group is judged by itself, and one whose workers are mostly wrong is taken for"
             " right: let some workers label tasks of several groups.",
+            CERTAIN,
         )
 
 
 def _crowd(facts: Facts) -> Iterator[Finding]:
     """Whether all workers together say enough."""
-    if facts.alpha is not None and facts.alpha < LOW_ALPHA:
+    alpha = facts.agreement.alpha
+    if alpha is not None and alpha < LOW_ALPHA:
         yield Finding(
             "low agreement",
             "warning",
-            f"The workers hardly agree: Krippendorff's alpha is {facts.alpha:.2f}.",
+            f"The workers hardly agree: Krippendorff's alpha is {alpha:.2f}.",
             "Check the instructions and the classes; if a few workers are much better than the"
             " rest, methods that weigh workers may still find the truth. Do not use the plain"
             " vote.",
+            _alpha_sure(facts),
         )
     known = facts.knowledge
     if known is None:
@@ -119,6 +131,7 @@ def _crowd(facts: Facts) -> Iterator[Finding]:
             f" answers wrong, whatever the method: two of the classes take {needed}.",
             "Ask more or better workers for each task, or merge classes that nobody can tell"
             " apart.",
+            BY_THE_FIT,
         )
     if known.kappa <= 0 < facts.labels.n_classes - 1 and facts.labels.n_workers >= 3:
         yield Finding(
@@ -128,7 +141,15 @@ def _crowd(facts: Facts) -> Iterator[Finding]:
             " as often as the right one.",
             "Start from known answers (gold) or from known workers (init, worker_prior): by votes"
             " alone a class may be taken for another.",
+            BY_THE_FIT,
         )
+
+
+def _alpha_sure(facts: Facts) -> str:
+    low, high = facts.agreement.alpha_low, facts.agreement.alpha_high
+    if low is None or high is None:
+        return "There are too few tasks for an interval."
+    return f"The 95 % interval of alpha is {low:.2f} to {high:.2f}."
 
 
 def _workers(facts: Facts) -> Iterator[Finding]:
@@ -144,6 +165,7 @@ def _workers(facts: Facts) -> Iterator[Finding]:
             " much the same whatever the truth.",
             "dawid-skene gives their votes next to no weight; for the plain vote, leave them out."
             " Do not ask them again.",
+            FALSE_ALARMS,
             facts.named(judged.spammer),
         )
     if judged.inverted.any():
@@ -154,6 +176,7 @@ def _workers(facts: Facts) -> Iterator[Finding]:
             f" {'is' if judged.inverted.sum() == 1 else 'are'} wrong more often than a guesser.",
             "They may have mixed up the classes: ask them. dawid-skene reads them the right way"
             " round; the plain vote does not.",
+            FALSE_ALARMS,
             facts.named(judged.inverted),
         )
 
@@ -171,6 +194,8 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
             "Known answers (gold) to some of their tasks tell which, or a look at tasks where such"
             " a pair contradicts the others: duplicates are wrong together there, experts right."
             " Of duplicates keep one; experts need nothing.",
+            "That they agree unusually: at most 5 % of the pairs that are named are expected to be"
+            " by chance. Which of the two it is: not at all, without known answers.",
             facts.series(names),
         )
     if facts.groups:
@@ -186,6 +211,8 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
             f"{' ...' if len(facts.groups) > 3 else ''}.",
             "auto counts a group for what it is worth; other methods do with --discount"
             " (discount=True).",
+            "Found in the tasks where they differ from the others; without known answers, experts"
+            " who share a view can look the same.",
             facts.series(names),
         )
 
@@ -202,6 +229,8 @@ def _few_labels(facts: Facts) -> Iterator[Finding]:
             f" on tasks with another opinion to be told from a guesser: here that takes {needed}.",
             "Use a method with one number for each worker or with smoothing, and do not act on"
             " their accuracies.",
+            "With that few labels a good worker passes for a guesser more than once in twenty"
+            " times.",
             facts.named(judged.few),
         )
 
@@ -217,6 +246,7 @@ def _methods(facts: Facts) -> Iterator[Finding]:
             "problem",
             "No task has votes of two workers.",
             "The only vote is the answer; nothing can be learned about the workers.",
+            CERTAIN,
         )
         return
     (first, second), why = _fitting(facts, judged)
@@ -225,6 +255,7 @@ def _methods(facts: Facts) -> Iterator[Finding]:
         "note",
         f"What fits these votes: `{first}` or `{second}`, since {why}.",
         "`quorate compare` scores them on held-out votes.",
+        "A rule of thumb from the number of votes: the comparison is the test.",
     )
 
 

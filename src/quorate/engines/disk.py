@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from pathlib import Path
+from typing import Any
 
 from quorate.engines.engine import Fold
 from quorate.engines.threads import StreamFold, Threads
@@ -35,6 +36,12 @@ class Disk(Threads):
         super().__init__(n_threads)
         self.memory = available_memory() / 2 if memory is None else in_bytes(memory)
         self._store, self._progress = store, progress
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        kept = "a temporary directory" if self._store is None else str(self._store)
+        memory = f"{self.memory / 1e9:.1f} GB"
+        return {"threads": self.n_threads, "memory limit": memory, "store": kept}
 
     @property
     def storage(self) -> Storage:

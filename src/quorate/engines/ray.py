@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from quorate.card import card
 from quorate.engines.disk import temporary
 from quorate.engines.engine import Fold, Sweep
 from quorate.engines.states import StoredStates
@@ -187,6 +188,15 @@ class Ray:
         self.owners = [owner.remote() for _ in range(self.n_cpus)]
         share = available_memory() / 2 / self.n_cpus
         self.memory = share if memory is None else in_bytes(memory)
+
+    def __repr__(self) -> str:
+        return f"Ray({self.n_cpus} processes, each with {self.memory / 1e9:.1f} GB)"
+
+    def _repr_html_(self) -> str:
+        kept = "a temporary directory" if self._store is None else str(self._store)
+        memory = f"{self.memory / 1e9:.1f} GB each"
+        facts = {"processes": f"{self.n_cpus:,}", "memory limit": memory, "store": kept}
+        return card("Engine: Ray", facts)
 
     @property
     def storage(self) -> Storage:

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
+from quorate.card import card
 from quorate.engines.engine import Fold, Sweep
 from quorate.engines.states import StoredStates
 from quorate.errors import require_number
@@ -38,6 +39,19 @@ class Threads:
         self.n_threads = cores() if n_threads is None else n_threads
         require_number("threads", self.n_threads, at_least=1)
         self._pool = ThreadPoolExecutor(self.n_threads)
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {value}" for name, value in self.facts.items())
+        return f"{type(self).__name__}({said})"
+
+    def _repr_html_(self) -> str:
+        title = f"Engine: {type(self).__name__}"
+        return card(title, {name: str(value) for name, value in self.facts.items()})
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it works with."""
+        return {"threads": self.n_threads}
 
     @property
     def storage(self) -> Storage | None:

@@ -144,7 +144,8 @@ def _finding(finding: Mapping[str, Any], diagnosis: Mapping[str, Any], console: 
     elif finding["workers"]:
         names = ", ".join(map(named, finding["workers"][:SHOWN_NAMES]))
         lines.append(" ".join([names, *_more(len(finding["workers"]), SHOWN_NAMES)]))
-    for line in [*lines, f"-> {finding['advice']}"]:
+    lines += [f"-> {finding['advice']}", f"How sure: {finding['sure']}"]
+    for line in lines:
         console.print(Padding(Text(line), (0, 0, 0, 3), expand=False))
 
 

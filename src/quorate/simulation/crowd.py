@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import metrics
-from quorate.card import card
+from quorate.card import MOST_ROWS, Listing, Share, card
 from quorate.kernels import Codes, Floats
 from quorate.labels import Codebook, Labels
 
@@ -171,7 +171,11 @@ class Crowd:
             "classes": f"{labels.n_classes}",
             "mean accuracy": f"{self.accuracy.mean():.3f}",
         }
-        return card("Simulated crowd", facts)
+        names = self.codebook.workers
+        best = self.accuracy.argsort()[::-1][:MOST_ROWS].tolist()
+        rows = [(names[i], Share(float(self.accuracy[i]))) for i in best]
+        listing = Listing("The best workers", ("worker", "accuracy"), rows)
+        return card("Simulated crowd", facts, [listing])
 
     def as_dict(self) -> dict[str, Any]:
         """The dictionary that `quorate simulate --json` prints."""

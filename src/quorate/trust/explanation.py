@@ -27,7 +27,7 @@ from quorate.model import AnyModel
 from quorate.votes.sources import Kind
 
 DECIBANS = 10 / np.log(10)  # in a natural logarithm
-MOST_VOTES = 10_000  # tried to settle a label
+MOST_VOTES, FEW_VOTES = 10_000, 8  # tried to settle a label, and tried at once
 ALL_ORDERS = 10  # most votes of a task of which all subsets are evaluated
 SOME_ORDERS, MOST_ASKED = 100, 200_000  # otherwise: orders, and votes in all their subsets
 SAME = 1e-6  # posteriors that differ by less are the same
@@ -236,7 +236,7 @@ def _shapley(case: Case, posterior_of: PosteriorFunction) -> Evidence | None:
         return None
     n = len(case.votes.label)
     sets, part = _all_sets(n) if n <= ALL_ORDERS else _some_orders(n)
-    posteriors = posterior_of(_labels_of(case.votes, [_subset(case.votes, held) for held in sets]))
+    posteriors = posterior_of(_subsets(case.votes, sets))
     everything, nothing = sets.all(axis=1).argmax(), (~sets).all(axis=1).argmax()
     if not (case.has_posterior(posteriors[everything]) and posteriors.all()):
         return None
@@ -344,8 +344,11 @@ def _posteriors_if_changed(
         gone = kernels.normalise(left.copy())[0]
         other = kernels.normalise((left[:, None] + shares.said).reshape(-1, k))[0]
         return gone, other.reshape(n, k, k)
-    tasks = [_subset(votes, np.ones(n, dtype=bool))]
-    tasks += [_subset(votes, np.arange(n) != i) for i in range(n)]
+    everything, each = np.arange(n), _weight(votes)
+    tasks = [(votes.worker, votes.label, each)]
+    for i in range(n):
+        left = everything != i
+        tasks.append((votes.worker[left], votes.label[left], each[left]))
     tasks += [_with_label(votes, i, c) for i in range(n) for c in range(k)]
     posteriors = posterior_of(_labels_of(votes, tasks))
     if not case.has_posterior(posteriors[0]):
@@ -353,8 +356,17 @@ def _posteriors_if_changed(
     return posteriors[1 : 1 + n], posteriors[1 + n :].reshape(n, k, k)
 
 
-def _subset(votes: Labels, held: NDArray[np.bool_]) -> Task:
-    return votes.worker[held], votes.label[held], _weight(votes)[held]
+def _subsets(votes: Labels, sets: NDArray[np.bool_]) -> Labels:
+    """A task for each of the sets ``[set, vote]``, with the votes that it holds."""
+    vote = np.nonzero(sets)[1]
+    return Labels(
+        np.concatenate([[0], sets.sum(axis=1).cumsum()]).astype(np.int32),
+        votes.worker[vote],
+        votes.label[vote],
+        votes.n_workers,
+        votes.n_classes,
+        weight=None if votes.weight is None else votes.weight[vote],
+    )
 
 
 def _with_label(votes: Labels, vote: int, label: int) -> Task:
@@ -393,23 +405,31 @@ def _more_votes(
 def _more_votes_by_search(
     case: Case, posterior_of: PosteriorFunction, confidence: float
 ) -> int | None:
-    """Number of votes as in `_more_votes`, by doubling until it is enough and then by bisection."""
+    """Number of votes as in `_more_votes`: few are tried at once, more by doubling until it is
+    enough and then by bisection."""
     votes, average = case.votes, case.votes.n_workers - 1
 
-    def enough(more: int) -> bool:
-        said = np.repeat([[average], [case.answer]], more, axis=1)
-        worker, label = np.append(votes.worker, said[0]), np.append(votes.label, said[1])
-        task = worker, label, np.append(_weight(votes), np.ones(more))
-        return bool(posterior_of(_labels_of(votes, [task]))[0, case.answer] >= confidence)
+    def with_more(more: int) -> Task:
+        worker = np.append(votes.worker, np.repeat(average, more))
+        label = np.append(votes.label, np.repeat(case.answer, more))
+        return worker, label, np.append(_weight(votes), np.ones(more))
 
-    low, high = -1, 0
-    while not enough(high):
+    def enough(*numbers: int) -> NDArray[np.bool_]:
+        posteriors = posterior_of(_labels_of(votes, [with_more(more) for more in numbers]))
+        sure: NDArray[np.bool_] = posteriors[:, case.answer] >= confidence
+        return sure
+
+    few = enough(*range(FEW_VOTES + 1))
+    if few.any():
+        return int(few.argmax())
+    low, high = FEW_VOTES, 2 * FEW_VOTES
+    while not enough(high)[0]:
         if high >= MOST_VOTES:
             return None
-        low, high = high, min(max(2 * high, 1), MOST_VOTES)
+        low, high = high, min(2 * high, MOST_VOTES)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if enough(middle)[0] else (middle, high)
     return high
 
 

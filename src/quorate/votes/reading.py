@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quorate.card import card
+from quorate.card import Listing, Share, card
 from quorate.errors import DataError, QuorateError, UsageError, require_choice
 from quorate.labels import Codebook, Labels
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
@@ -201,7 +201,13 @@ class Votes:
             "workers": f"{shape.n_workers:,}",
             "classes": f"{shape.n_classes:,}",
         }
-        return card("Votes", facts, notes=self.notes)
+        listings = []
+        if isinstance(blocks, MemoryBlocks):
+            said = zip(self.codebook.classes, self.votes_by_class(), strict=True)
+            rows = sorted(said, key=lambda each: -each[1])
+            shares = [(name, n, Share(n / max(blocks.n_labels, 1))) for name, n in rows]
+            listings.append(Listing("Classes", ("label", "votes", "share"), shares))
+        return card("Votes", facts, listings, self.notes)
 
     def __repr__(self) -> str:
         shape, blocks = self.blocks.shape, self.blocks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ def aggregate(votes: Any, **given: Any) -> None:
         File(given.pop("posterior"), attrgetter("posterior_table"), _rows_of_labels),
         File(given.pop("confusion"), attrgetter("confusion_table")),
         File(given.pop("save"), write=lambda result, file: result.write(file)),
-        File(given.pop("report"), write=_write_report),
+        File(given.pop("report"), write=partial(_write_report, title_of(votes))),
     )
     if given["question"] == ALL and any(file.path is not None for file in files[-2:]):
         raise UsageError("--save and --report are of the result of one question: name it.")
@@ -133,11 +134,20 @@ def _labels(
     return File(path, write=write)
 
 
-def _write_report(result: Any, file: Any) -> None:
-    from quorate.report.page import page_of
-    from quorate.report.views import report_of
+def title_of(votes: str | list[str]) -> str:
+    """What a report of these votes is called, unless it is named."""
+    from pathlib import PurePath
 
-    file.write(page_of(report_of(result)).encode())
+    first = votes if isinstance(votes, str) else votes[0]
+    name = "votes" if first == "-" else PurePath(first).name
+    return name if isinstance(votes, str) else f"{name} and {len(votes) - 1} more"
+
+
+def _write_report(title: str, result: Any, file: Any) -> None:
+    from quorate.report.page import page_of
+    from quorate.report.views import ReportOptions, report_of
+
+    file.write(page_of(report_of(result, ReportOptions(title))).encode())
 
 
 def unheard(how: Mapping[str, Any]) -> AbstractContextManager[Any]:

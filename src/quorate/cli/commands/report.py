@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quorate.cli import options
-from quorate.cli.commands.aggregate import unheard
+from quorate.cli.commands.aggregate import title_of, unheard
 from quorate.cli.output import File, Job, Printing, emit, shown_by
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @options.WORKER_KINDS
 @options.SCALE
 @options.READING
+@options.KEEP
 @options.PRINTING
 def report(votes: Any, output: str | None, **given: Any) -> None:
     """Make a page of what VOTES tell: workers, disputed tasks, classes, what to ask next.
@@ -41,7 +42,7 @@ def report(votes: Any, output: str | None, **given: Any) -> None:
     printing = Printing.of(given)
     model = options.model_of(given.pop("method"), given.pop("settings"))
     shown = {name: given.pop(name) for name in ("title", "pseudonyms", "n_shown")}
-    shown["title"] = shown["title"] or _title(votes)
+    shown["title"] = shown["title"] or title_of(votes)
     how = options.given(options.ordered(given))
 
     def run(progress: Progress | None) -> Any:
@@ -55,14 +56,6 @@ def report(votes: Any, output: str | None, **given: Any) -> None:
     files = (File(output, write=_write),)
     hint = "The page itself: -o report.html."
     emit(Job(run, dict, shown_by("quorate.report:show_report"), files, hint), printing)
-
-
-def _title(votes: str | list[str]) -> str:
-    from pathlib import PurePath
-
-    first = votes if isinstance(votes, str) else votes[0]
-    name = "votes" if first == "-" else PurePath(first).name
-    return name if isinstance(votes, str) else f"{name} and {len(votes) - 1} more"
 
 
 def _write(report: Any, file: Any) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @options.ANSWERS
 @options.SCALE
 @options.READING
+@options.KEEP
 @options.PRINTING
 def review(votes: Any, output: str | None, n: int | None, **given: Any) -> None:
     """List the tasks of VOTES that a person should look at, the least certain first.

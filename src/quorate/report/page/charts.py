@@ -1,220 +1,344 @@
-"""Charts as inline SVG, in colours of the page's own style, so that they follow light and dark."""
+"""Charts as inline SVG, in colours of the page's own style, so that they follow light and dark.
+
+Each says of which part of the dictionary it is drawn (`data-at`); marks have titles."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from quorate.errors import printable
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-LEFT, RIGHT, TOP, BOTTOM = 44, 28, 10, 34  # room for what stands around a chart
+WIDTH = 640
+LEFT, RIGHT, TOP, BOTTOM = 62, 30, 14, 50  # room for what stands around a chart
+Row = Mapping[str, Any]
+Scale = Callable[[float], float]
+Z = 1.96  # of a 95 % interval
 
 
-def bar(value: float, low: float | None = None, high: float | None = None) -> Markup:
-    """A bar from 0 to 1 with the line of its interval."""
+class Axis(NamedTuple):
+    """Where values begin and end, its name, ticks, and how these are written."""
+
+    low: float
+    high: float
+    name: str
+    ticks: Sequence[float]
+    say: Callable[[float], str]
+
+    def scale(self, start: float, end: float) -> Scale:
+        """The place of each value between start and end."""
+        room = (self.high - self.low) or 1
+        return lambda value: start + (end - start) * (value - self.low) / room
+
+
+def bar(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A small bar from 0 to 1 with the line of its interval."""
+    filled = "" if value is None else f'<path class="fill" d="M0 6h{_part(value)}"/>'
     line = ""
     if low is not None and high is not None:
-        line = f'<path class="interval" d="M{_x(low)} 6h{_x(high - low)}"/>'
-    return _svg(
-        f'<rect class="track" width="100" height="8" y="2" rx="2"/>'
-        f'<rect class="fill" width="{_x(value)}" height="8" y="2" rx="2"/>{line}',
-        100,
-        12,
-        "bar",
-        f"{value:.1%}",
+        line = f'<path class="interval" d="M{_part(low)} 6h{_part(max(high - low, 0.01))}"/>'
+    return (
+        '<svg class="bar" aria-hidden="true" viewBox="0 0 100 12">'
+        f'<path class="track" d="M0 6h100"/>{filled}{line}</svg>'
     )
 
 
-def histogram(counts: Sequence[int], label: str) -> Markup:
-    """Columns over equal parts of 0 to 1."""
-    width, height = 560, 160
-    most = max(max(counts, default=0), 1)
-    step = (width - LEFT - RIGHT) / max(len(counts), 1)
-    room = height - TOP - BOTTOM
+def histogram(counts: Sequence[int], at: str, label: str) -> Markup:
+    """Columns over equal parts of 0 to 1, from the first part that holds something."""
+    height, n = 200, len(counts)
+    first = next((i for i, count in enumerate(counts) if count), 0)
+    across = Axis(first / n, 1, "confidence", _ticks(first / n, 1, 5), _percent)
+    up = _from_zero(max(counts, default=0), "tasks")
+    x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(height - BOTTOM, TOP)
     columns = "".join(
-        f'<rect class="fill" x="{LEFT + i * step + 1:.1f}" width="{step - 2:.1f}"'
-        f' y="{TOP + room * (1 - n / most):.1f}" height="{room * n / most:.1f}">'
-        f"<title>{i / len(counts):.0%} to {(i + 1) / len(counts):.0%}: {n:,} tasks</title></rect>"
-        for i, n in enumerate(counts)
+        f'<g data-at="{at}.{i}"><path class="fill" d="M{x(i / n) + 1:.1f} {y(0):.1f}V{y(count):.1f}'
+        f'H{x((i + 1) / n) - 1:.1f}V{y(0):.1f}z"><title>{count:,}</title></path></g>'
+        for i, count in enumerate(counts)
+        if count
     )
-    axes = _axes(width, height, (0, 1), (0, most), _percent, _count)
-    return _svg(axes + columns, width, height, "chart", label)
+    return _chart(columns, across, up, height, at, label)
 
 
-def funnel(rows: Sequence[Mapping[str, Any]], label: str) -> Markup:
-    """Workers by their number of labels and accuracy, with intervals; a dot leads to its row."""
-    width, height = 560, 260
+def funnel(rows: Sequence[Row], chance: float, at: str, label: str) -> Markup:
+    """Workers by their number of labels and accuracy with intervals, and the zone in which workers
+    cannot be told from one who guesses."""
+    height = 320
     counts = [max(row["labels"], 1) for row in rows] or [1]
-    first = math.floor(math.log10(min(counts)))
-    last = max(math.ceil(math.log10(max(counts))), first + 1)
-    across = _scale(first, last, LEFT, width - RIGHT)
-    down = _scale(0, 1, height - BOTTOM, TOP)
-    dots = "".join(_dot(row, across, down) for row in rows)
-    ticks = [(10**p, across(p)) for p in range(first, last + 1)]
-    lines = "".join(
-        f'<text class="tick" x="{x:.1f}" y="{height - 18}" text-anchor="middle">{n:,}</text>'
-        for n, x in ticks
-    )
-    axes = _frame(width, height) + _ticks_down(down, (0, 0.25, 0.5, 0.75, 1), width, _percent)
-    names = _named(width, height, "labels", "accuracy")
-    return _svg(axes + lines + names + dots, width, height, "chart", label)
+    across = _powers_of_ten(min(counts), max(counts), "labels")
+    up = Axis(0, 1, "accuracy", (0, 0.25, 0.5, 0.75, 1), _percent)
+    x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(height - BOTTOM, TOP)
+    zone = _zone(chance, across, x, y)
+    seen = Counter[int]()
+    dots = []
+    for i, row in enumerate(rows):
+        beside = (seen[row["labels"]] + 6) % 13 - 6  # workers with as many labels, side by side
+        seen[row["labels"]] += 1
+        at_x = x(math.log10(max(row["labels"], 1))) + 1.8 * beside
+        dots.append(_worker(row, f"{at}.{i}", at_x, y))
+    return _chart(zone + "".join(dots), across, up, height, at, label)
 
 
-def _dot(
-    row: Mapping[str, Any], across: Callable[[float], float], down: Callable[[float], float]
-) -> str:
-    x = across(math.log10(max(row["labels"], 1)))
-    flag = "flagged" if row["flag"] in ("spammer", "inverted") else "fill"
-    title = _escape(f"{row['worker']}: {row['accuracy']:.1%} of {row['labels']:,} labels")
+def _zone(chance: float, across: Axis, x: Scale, y: Scale) -> str:
+    """The zone around chance that narrows with the number of labels."""
+    places = [across.low + (across.high - across.low) * i / 40 for i in range(41)]
+    reach = [Z * math.sqrt(chance * (1 - chance) / 10**place) for place in places]
+    above = [f"{x(p):.1f} {y(min(chance + r, 1)):.1f}" for p, r in zip(places, reach, strict=True)]
+    below = [f"{x(p):.1f} {y(max(chance - r, 0)):.1f}" for p, r in zip(places, reach, strict=True)]
     return (
-        f'<g class="{flag}"><path class="whisker" d="M{x:.1f} {down(row["low"]):.1f}V'
-        f'{down(row["high"]):.1f}"/><circle cx="{x:.1f}" cy="{down(row["accuracy"]):.1f}" r="3">'
-        f"<title>{title}</title></circle></g>"
+        f'<path class="zone" d="M{"L".join([*above, *reversed(below)])}z"/>'
+        f'<text class="note" x="{x(across.low) + 8:.1f}" y="{y(chance) + 4:.1f}">guessing</text>'
     )
 
 
-def matrix(names: Sequence[Any], shares: Sequence[Sequence[float | None]], label: str) -> Markup:
-    """A heat map with a row and a column for each name; a darker cell is a larger share."""
-    cell = max(10, min(34, 520 // max(len(names), 1)))
-    margin = min(140, 8 + 7 * max((len(_short(name)) for name in names), default=0))
-    size = margin + cell * len(names) + 6
-    cells = "".join(
-        _cell(i, j, value, names, cell, margin)
-        for i, row in enumerate(shares)
-        for j, value in enumerate(row)
-    )
-    place = [margin + cell * (i + 0.5) for i in range(len(names))]
-    heads = "".join(
-        f'<text class="tick" text-anchor="end" x="{margin - 4}" y="{at + 4:.1f}">'
-        f"{_escape(_short(name))}</text>"
-        f'<text class="tick" transform="translate({at + 4:.1f},{margin - 4}) rotate(-90)">'
-        f"{_escape(_short(name))}</text>"
-        for name, at in zip(names, place, strict=True)
-    )
-    return _svg(heads + cells, size, size, "chart matrix", label)
-
-
-def _cell(i: int, j: int, value: float | None, names: Sequence[Any], cell: int, margin: int) -> str:
-    if value is None:
-        return ""
-    title = _escape(f"{names[i]}, {names[j]}: {value:.1%}")
-    text = ""
-    if cell >= 26:
-        dark = " dark" if value > 0.5 else ""
-        text = (
-            f'<text class="cell{dark}" text-anchor="middle" x="{margin + cell * (j + 0.5):.1f}"'
-            f' y="{margin + cell * (i + 0.5) + 4:.1f}">{100 * value:.0f}</text>'
-        )
+def _worker(row: Row, at: str, x: float, y: Scale) -> str:
+    title = f"{_short(row['worker'], 60)}: {row['accuracy']:.1%} of {row['labels']:,} labels"
+    middle = y(row["accuracy"])
+    dot = f'<circle cx="{x:.1f}" cy="{middle:.1f}" r="3.2">'
+    kind, close = "ok", "</circle>"
+    if row["flag"] in ("spammer", "inverted"):  # told apart by its shape too
+        kind, close = "flagged", "</path>"
+        dot = f'<path class="mark" d="M{x:.1f} {middle - 5:.1f}l5 5l-5 5l-5 -5z">'
+        title += f", {row['flag']}"
     return (
-        f'<rect class="heat" fill-opacity="{value:.3f}" x="{margin + cell * j}"'
-        f' y="{margin + cell * i}" width="{cell - 1}" height="{cell - 1}"><title>{title}</title>'
-        f"</rect>{text}"
+        f'<g class="{kind}" data-at="{at}"><path class="whisker" d="M{x:.1f} {y(row["low"]):.1f}V'
+        f'{y(row["high"]):.1f}"/>{dot}<title>{escape(title)}</title>{close}</g>'
     )
 
 
-def curve(points: Sequence[tuple[float, float]], label: str, across: str, down: str) -> Markup:
-    """A line through points, the second of which is a share."""
-    width, height = 560, 200
-    most_x = max((x for x, _ in points), default=1) or 1
-    most_y = max((y for _, y in points), default=1) or 1
-    x, y = _scale(0, most_x, LEFT, width - RIGHT), _scale(0, most_y, height - BOTTOM, TOP)
+def speeds(rows: Sequence[Row], at: str, label: str) -> Markup:
+    """Workers by their median seconds and agreement."""
+    height = 280
+    seconds = [row["seconds"] for row in rows] or [1]
+    across = _powers_of_ten(min(seconds), max(seconds), "median seconds")
+    least = min((row["agreement"] for row in rows), default=0)
+    low = 0.5 if least >= 0.5 else 0.0
+    up = Axis(low, 1, "agreement", _ticks(low, 1, 4), _percent)
+    x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(height - BOTTOM, TOP)
+    dots = "".join(
+        f'<g class="{"flagged" if row["flag"] else "ok"}" data-at="{at}.{i}">'
+        f'<circle cx="{x(math.log10(row["seconds"])):.1f}" cy="{y(row["agreement"]):.1f}" r="3.6">'
+        f"<title>{escape(_short(row['worker'], 60))}: {row['seconds']:,.1f} seconds,"
+        f" {row['agreement']:.1%}</title></circle></g>"
+        for i, row in enumerate(rows)
+    )
+    return _chart(dots, across, up, height, at, label)
+
+
+def days(rows: Sequence[Row], at: str, label: str) -> Markup:
+    """Votes of each day as columns, and above them the day's agreement."""
+    height, n, middle = 300, len(rows), 140
+    every = max(1, math.ceil(n / 6))
+    across = Axis(0, n, "", (), str)
+    up = Axis(0, 1, "agreement", (0, 0.5, 1), _percent)
+    votes = _from_zero(max((row["votes"] for row in rows), default=1), "votes", 2)
+    x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(middle - 16, TOP)
+    columns = votes.scale(height - BOTTOM, middle)
+    ends = [(x(i), x(i + 1)) for i in range(n)]
+    marks = "".join(_day(row, f"{at}.{i}", ends[i], y, columns) for i, row in enumerate(rows))
+    line = "L".join(f"{x(i + 0.5):.1f} {y(row['agreement']):.1f}" for i, row in enumerate(rows))
+    names = "".join(
+        f'<text class="tick" text-anchor="middle" x="{x(i + 0.5):.1f}" y="{height - 28}">'
+        f"{row['day']}</text>"
+        for i, row in enumerate(rows)
+        if i % every == 0
+    )
+    inside = (
+        _side(up, y) + _side(votes, columns) + f'<path class="line" d="M{line}"/>' + marks + names
+    )
+    return _svg(inside, WIDTH, height, "chart", at, label)
+
+
+def _day(row: Row, at: str, ends: tuple[float, float], y: Scale, columns: Scale) -> str:
+    left, right = ends
+    gap = min(1.5, (right - left) / 6)
+    title = f"<title>{row['day']}: {row['votes']:,} votes, {row['agreement']:.1%}</title>"
+    return (
+        f'<g data-at="{at}"><path class="fill soft-fill" d="M{left + gap:.1f} {columns(0):.1f}V'
+        f'{columns(row["votes"]):.1f}H{right - gap:.1f}V{columns(0):.1f}z">{title}</path>'
+        f'<circle class="fill" r="3" cx="{(left + right) / 2:.1f}" cy="{y(row["agreement"]):.1f}">'
+        f"{title}</circle></g>"
+    )
+
+
+def curve(rows: Sequence[Row], at: str, label: str) -> Markup:
+    """Expected error over the number of further votes."""
+    height = 260
+    points = [(row["votes"], row["error"]) for row in rows]
+    most = max((x for x, _ in points), default=1) or 1
+    across = Axis(0, most, "further votes", _ticks(0, most, 5), _count)
+    highest = max((y for _, y in points), default=1) or 1
+    up = _from_zero(highest, "expected error")._replace(say=_percent)
+    x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(height - BOTTOM, TOP)
     path = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in points)
     dots = "".join(
-        f'<circle class="fill" r="3" cx="{x(a):.1f}" cy="{y(b):.1f}"><title>{a:,.0f}: {b:.2%}'
-        "</title></circle>"
-        for a, b in points
+        f'<g data-at="{at}.{i}"><circle class="fill" r="4" cx="{x(a):.1f}" cy="{y(b):.1f}">'
+        f"<title>{a:,.0f}: {b:.2%}</title></circle></g>"
+        for i, (a, b) in enumerate(points)
     )
-    axes = _axes(width, height, (0, most_x), (0, most_y), _count, _percent)
-    names = _named(width, height, across, down)
     line = f'<path class="line" d="M{path}"/>' if points else ""
-    return _svg(axes + names + line + dots, width, height, "chart", label)
+    return _chart(line + dots, across, up, height, at, label)
+
+
+def reliability(parts: Sequence[Row], at: str, label: str) -> Markup:
+    """The share of right answers over confidence; on the dashed line confidences are right."""
+    height = 280
+    low = 0.1 * math.floor(10 * min([0.5, *(min(p["confidence"], p["right"]) for p in parts)]))
+    across = Axis(low, 1, "confidence", _ticks(low, 1, 5), _percent)
+    up = Axis(low, 1, "right", _ticks(low, 1, 5), _percent)
+    x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(height - BOTTOM, TOP)
+    most = max((part["tasks"] for part in parts), default=1)
+    dots = "".join(
+        f'<g data-at="{at}.{i}"><circle class="fill" cx="{x(part["confidence"]):.1f}"'
+        f' cy="{y(part["right"]):.1f}" r="{3 + 7 * math.sqrt(part["tasks"] / most):.1f}"><title>'
+        f"{part['tasks']:,} tasks: {part['right']:.1%} right, confidence {part['confidence']:.1%}"
+        "</title></circle></g>"
+        for i, part in enumerate(parts)
+    )
+    even = f'<path class="even" d="M{x(low):.1f} {y(low):.1f}L{x(1):.1f} {y(1):.1f}"/>'
+    return _chart(even + dots, across, up, height, at, label)
+
+
+class Cells(NamedTuple):
+    """What a heat map shows: the names of rows and of columns, and a share for each two."""
+
+    rows: Sequence[Any]
+    columns: Sequence[Any]
+    shares: Sequence[Sequence[float | None]]
+
+
+def matrix(cells: Cells, at: str, label: str) -> Markup:
+    """A heat map: a darker cell is a larger share; numbers where there is room."""
+    size = max(11, min(46, 760 // max(len(cells.columns), 1)))
+    left = 12 + 6.6 * max((len(_short(name)) for name in cells.rows), default=0)
+    top = 12 + 6.6 * max((len(_short(name)) for name in cells.columns), default=0)
+    drawn = "".join(
+        f'<g data-at="{at}.{i}">'
+        + "".join(
+            _cell(cells, (i, j), (left + size * j, top + size * i, size))
+            for j, value in enumerate(row)
+            if value is not None
+        )
+        + "</g>"
+        for i, row in enumerate(cells.shares)
+    )
+    beside = "".join(
+        f'<text class="tick" text-anchor="end" x="{left - 6:.1f}"'
+        f' y="{top + size * (i + 0.5) + 4:.1f}">{escape(_short(name))}</text>'
+        for i, name in enumerate(cells.rows)
+    )
+    above = "".join(
+        f'<text class="tick" transform="translate({left + size * (j + 0.5) + 4:.1f},{top - 6:.1f})'
+        f' rotate(-90)">{escape(_short(name))}</text>'
+        for j, name in enumerate(cells.columns)
+    )
+    width, height = left + size * len(cells.columns) + 2, top + size * len(cells.rows) + 2
+    return _svg(beside + above + drawn, round(width), round(height), "chart matrix", at, label)
+
+
+def _cell(cells: Cells, place: tuple[int, int], box: tuple[float, float, int]) -> str:
+    (i, j), (x, y, size) = place, box
+    value = cells.shares[i][j] or 0.0
+    title = f"{_short(cells.rows[i], 60)}, {_short(cells.columns[j], 60)}: {value:.1%}"
+    text = ""
+    if size >= 24:
+        text = (
+            f'<text class="cell" text-anchor="middle" x="{x + size / 2 - 0.5:.1f}"'
+            f' y="{y + size / 2 + 3.5:.1f}">{100 * value:.0f}</text>'
+        )
+    return (
+        f'<rect class="heat" fill-opacity="{0.04 + 0.66 * value:.2f}" x="{x:.1f}" y="{y:.1f}"'
+        f' width="{size - 1}" height="{size - 1}"><title>{escape(title)}</title></rect>{text}'
+    )
 
 
 # What charts are made of
 
 
-def _svg(inside: str, width: float, height: float, kind: str, label: str) -> Markup:
+def _svg(inside: str, width: float, height: float, kind: str, at: str, label: str) -> Markup:
     from markupsafe import Markup  # slow to import
 
     return Markup(
-        f'<svg class="{kind}" role="img" aria-label="{_escape(label)}" width="{width}"'
-        f' height="{height}" viewBox="0 0 {width} {height}">{inside}</svg>'
+        f'<div class="figure {kind}"><svg class="{kind}" role="img" aria-label="{escape(label)}"'
+        f' data-at="{escape(at)}" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+        f"{inside}</svg></div>"
     )
 
 
-def _escape(text: str) -> str:
-    from html import escape
-
-    return escape(text)
-
-
-def _short(name: Any) -> str:
-    text = str(name)
-    return text if len(text) <= 18 else f"{text[:17]}…"
-
-
-def _x(share: float) -> str:
-    return f"{100 * min(max(share, 0), 1):.1f}"
-
-
-def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    room = (high - low) or 1
-    return lambda value: start + (end - start) * (value - low) / room
-
-
-def _frame(width: float, height: float) -> str:
-    down = height - BOTTOM
-    return f'<path class="axis" d="M{LEFT} {TOP}V{down}H{width - RIGHT}"/>'
-
-
-def _ticks_down(
-    down: Callable[[float], float], at: Sequence[float], width: float, say: Callable[[float], str]
-) -> str:
-    return "".join(
-        f'<path class="grid" d="M{LEFT} {down(v):.1f}H{width - RIGHT}"/>'
-        f'<text class="tick" text-anchor="end" x="{LEFT - 5}" y="{down(v) + 4:.1f}">{say(v)}</text>'
-        for v in at
+def _chart(inside: str, across: Axis, up: Axis, height: int, at: str, label: str) -> Markup:
+    """A chart with both axes."""
+    x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(height - BOTTOM, TOP)
+    bottom = "".join(
+        f'<text class="tick" text-anchor="middle" x="{x(at):.1f}" y="{height - 28}">'
+        f"{across.say(at)}</text>"
+        for at in across.ticks
     )
+    name = (
+        f'<text class="tick" text-anchor="middle" x="{(WIDTH - RIGHT + LEFT) / 2:.0f}"'
+        f' y="{height - 6}">{escape(across.name)}</text>'
+    )
+    base = f'<path class="axis" d="M{LEFT} {height - BOTTOM}H{WIDTH - RIGHT}"/>'
+    return _svg(_side(up, y) + base + inside + bottom + name, WIDTH, height, "chart", at, label)
 
 
-def _axes(
-    width: float,
-    height: float,
-    across: tuple[float, float],
-    down: tuple[float, float],
-    say_across: Callable[[float], str],
-    say_down: Callable[[float], str],
-) -> str:
-    """Both axes with three ticks each."""
-    x, y = _scale(*across, LEFT, width - RIGHT), _scale(*down, height - BOTTOM, TOP)
+def _side(up: Axis, y: Scale) -> str:
+    """Ticks and name of an axis at the left, with lines across the chart."""
     ticks = "".join(
-        f'<text class="tick" text-anchor="middle" x="{x(v):.1f}" y="{height - 18}">'
-        f"{say_across(v)}</text>"
-        for v in _thirds(*across)
+        f'<path class="grid" d="M{LEFT} {y(v):.1f}H{WIDTH - RIGHT}"/>'
+        f'<text class="tick" text-anchor="end" x="{LEFT - 7}" y="{y(v) + 4:.1f}">{up.say(v)}</text>'
+        for v in up.ticks
     )
-    return _frame(width, height) + _ticks_down(y, list(_thirds(*down)), width, say_down) + ticks
-
-
-def _thirds(low: float, high: float) -> Iterator[float]:
-    return (low + (high - low) * i / 2 for i in range(3))
-
-
-def _named(width: float, height: float, across: str, down: str) -> str:
-    """The names of the axes."""
-    middle = (height - BOTTOM + TOP) / 2
+    middle = (y(up.low) + y(up.high)) / 2
     return (
-        f'<text class="tick" text-anchor="middle" x="{(width + LEFT) / 2:.0f}" y="{height - 3}">'
-        f"{_escape(across)}</text>"
-        f'<text class="tick" text-anchor="middle" transform="translate(10,{middle:.0f})'
-        f' rotate(-90)">{_escape(down)}</text>'
+        f'{ticks}<text class="tick" text-anchor="middle" transform="translate(13,{middle:.0f})'
+        f' rotate(-90)">{escape(up.name)}</text>'
     )
+
+
+def _short(name: Any, longest: int = 18) -> str:
+    text = printable(str(name))
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _part(share: float) -> str:
+    return f"{100 * min(max(share, 0), 1):.0f}"
+
+
+def _powers_of_ten(low: float, high: float, name: str) -> Axis:
+    """An axis of logarithms, from the power of ten below the lowest to that above the highest."""
+    first = math.floor(math.log10(max(low, 1e-3)))
+    last = max(math.ceil(math.log10(max(high, 1e-3))), first + 1)
+    return Axis(first, last, name, range(first, last + 1), lambda power: f"{10.0**power:,g}")
+
+
+def _from_zero(most: float, name: str, n: int = 4) -> Axis:
+    """An axis from zero to a round number that is no less than the most."""
+    step = _round_step((most or 1) / max(n - 1, 1))
+    ticks = [i * step for i in range(math.ceil((most or 1) / step - 1e-9) + 1)]
+    return Axis(0, ticks[-1], name, ticks, _count)
+
+
+def _ticks(low: float, high: float, n: int) -> list[float]:
+    """Round numbers from low to high, about n of them."""
+    step = _round_step((high - low) / max(n - 1, 1))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [place * step for place in range(first, last + 1)]
+
+
+def _round_step(wanted: float) -> float:
+    """The next round number that is no less."""
+    power = 10.0 ** math.floor(math.log10(max(wanted, 1e-9)))
+    return next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= wanted * 0.999)
 
 
 def _percent(value: float) -> str:
-    return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}"
+    return f"{100 * value:.3g}%"
 
 
 def _count(value: float) -> str:
-    return f"{value:,.0f}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

@@ -9,7 +9,8 @@ import numpy as np
 from quorate.report.views.survey import Survey
 from quorate.result import Result
 
-SHOWN_CLASSES, SHOWN_PAIRS = 30, 8
+SHOWN_CLASSES, SHOWN_PAIRS, SHOWN_GUIDELINES = 60, 12, 3
+IN_MATRIX = 30
 
 
 def classes_view(counts: Survey, result: Result) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def classes_view(counts: Survey, result: Result) -> dict[str, Any]:
         out=np.zeros_like(counts.confusion),
         where=given[:, None] > 0,
     )
-    kept = np.sort(order)
+    kept = np.sort(order[:IN_MATRIX])
     return {
         "rows": rows,
         "shown": len(rows),
@@ -48,7 +49,8 @@ def classes_view(counts: Survey, result: Result) -> dict[str, Any]:
             "shares": table[np.ix_(kept, kept)].round(4).tolist(),
         },
         "confusable": _pairs(table, counts.confusion, names),
-        "confidences": counts.histogram.astype(int).tolist(),
+        "guidelines": _guidelines(counts.confusion, names),
+        "level": 0.9,
     }
 
 
@@ -67,4 +69,27 @@ def _pairs(table: Any, counts: Any, names: list[Any]) -> list[dict[str, Any]]:
         }
         for truth, said in places
         if wrong[truth, said] >= 0.5
+    ]
+
+
+def _guidelines(counts: Any, names: list[Any]) -> list[dict[str, Any]]:
+    """Pairs of classes that most wrong votes mix up, either way: where a clearer instruction would
+    help most."""
+    if len(names) < 3:
+        return []
+    wrong = counts.copy()
+    np.fill_diagonal(wrong, 0)
+    either = np.triu(wrong + wrong.T)
+    order = np.argsort(-either, axis=None, kind="stable")[:SHOWN_GUIDELINES]
+    places = np.column_stack(np.unravel_index(order, either.shape)).tolist()
+    total = max(float(wrong.sum()), 1e-9)
+    return [
+        {
+            "label": names[one],
+            "other": names[other],
+            "votes": float(either[one, other]),
+            "share": float(either[one, other]) / total,
+        }
+        for one, other in places
+        if either[one, other] >= 0.5
     ]

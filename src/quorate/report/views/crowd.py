@@ -7,38 +7,54 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from quorate import metrics
 from quorate.diagnosis import Diagnosis
 from quorate.kernels import Codes, Floats
+from quorate.report.views.bias import bias_of
 from quorate.report.views.survey import Survey
 from quorate.result import Result
+from quorate.trust import Intervals
 
-SHOWN_WORKERS = 1000
-SAYS_MORE, AT_LEAST = 1.5, 5  # times as often as it should; labels to say so
-FLAGS = {"spammer": "spammer", "inverted": "inverted", "too few labels": "too few labels"}
+SHOWN_WORKERS, SHOWN_CLASSES, SHOWN_PAIRS = 1000, 10, 50
+EXACT = 300_000  # votes up to which intervals of matrices allow for answers that are uncertain
+LARGEST = 2_000_000  # entries of all matrices up to which they do
+FLAGS = ("spammer", "inverted", "too few labels")
 
 
 def workers_view(
     diagnosis: Diagnosis, counts: Survey, result: Result, active: Codes
 ) -> dict[str, Any]:
     """Rows of workers with flags, those of whom something is to be said first, and the pages."""
-    frame = result.workers_frame
-    verdict = diagnosis.judgement.verdict if diagnosis.judgement else ["fine"] * len(frame)
-    informed = None if diagnosis.judgement is None else diagnosis.judgement.informed
-    frame = frame.with_columns(flag=pl.Series(verdict).replace("fine", ""))
-    if informed is not None:
-        frame = frame.with_columns(informed=pl.Series(informed))
-    frame = _with_times(frame, result)
+    frame = _flagged(diagnosis, result)
     flagged = pl.col("flag").is_in(["spammer", "inverted"])
-    ordered = frame.with_row_index("code").sort(~flagged, -pl.col("labels"), maintain_order=True)
-    rows = ordered.head(SHOWN_WORKERS).drop("code").to_dicts()
-    flags = {flag: int((frame["flag"] == flag).sum()) for flag in FLAGS}
+    ordered = frame.sort(~flagged, -pl.col("labels"), maintain_order=True)
+    rows = ordered.head(SHOWN_WORKERS).to_dicts()
+    of_pages = frame[active].to_dicts()
+    entries = _entries(counts, result, active)
+    shares = result.overview.answered / max(result.overview.tasks, 1)
     return {
         "rows": rows,
         "shown": len(rows),
         "of": len(frame),
-        "flags": flags,
-        "pages": [_page(i, int(code), counts, result) for i, code in enumerate(active.tolist())],
+        "flags": {flag: int((frame["flag"] == flag).sum()) for flag in FLAGS},
+        "chance": float((shares**2).sum()),
+        "level": 0.95,
+        "pages": [
+            _page(row, counts, Intervals(*(each[i] for each in entries)), i, result)
+            for i, row in enumerate(of_pages)
+        ],
     }
+
+
+def _flagged(diagnosis: Diagnosis, result: Result) -> pl.DataFrame:
+    """The table of workers, with how informed they are, flags, and times where there are some."""
+    frame, judged = result.workers_frame, diagnosis.judgement
+    if judged is None:
+        frame = frame.with_columns(informed=pl.lit(None, dtype=pl.Float64), flag=pl.lit(""))
+    else:
+        flag = pl.Series(judged.verdict).replace("fine", "")
+        frame = frame.with_columns(informed=judged.informed, flag=flag)
+    return _with_times(frame, result)
 
 
 def _with_times(frame: pl.DataFrame, result: Result) -> pl.DataFrame:
@@ -61,37 +77,44 @@ def _with_times(frame: pl.DataFrame, result: Result) -> pl.DataFrame:
     )
 
 
-def _page(i: int, code: int, counts: Survey, result: Result) -> dict[str, Any]:
-    """One worker: the expected confusion matrix, what is said too often, and where the worker
-    stands alone against the consensus."""
-    matrix = counts.matrices[i]
-    names = result.classes
-    used = np.flatnonzero(matrix.sum(axis=0) + matrix.sum(axis=1) > 0.5)
+def _entries(counts: Survey, result: Result, active: Codes) -> Intervals:
+    """Confusion matrices of these workers with 95 % intervals: those of `confusion_table`, or with
+    very many votes Wilson's, which take the answers as given."""
+    n_classes = len(result.classes)
+    small = len(result.codebook.workers) * n_classes**2 <= LARGEST
+    if small and result.n_labels <= EXACT:
+        return Intervals(*(each[active] for each in result.confusion_intervals))
+    given = counts.matrices.sum(axis=2, keepdims=True)
+    low, high = metrics.wilson_interval(counts.matrices, given)
+    return Intervals(counts.matrices / np.where(given > 0, given, 1), low, high)
+
+
+def _page(
+    row: dict[str, Any], counts: Survey, entries: Intervals, i: int, result: Result
+) -> dict[str, Any]:
+    """One worker: the confusion matrix with counts and intervals, bias in words, and where the
+    worker stands alone against the consensus."""
+    matrix, names = counts.matrices[i], result.classes
+    used = matrix.sum(axis=0) + matrix.sum(axis=1)
+    most = np.argsort(-used, kind="stable")[:SHOWN_CLASSES]
+    kept = np.sort(most[used[most] > 0.5])
+    cut = np.ix_(kept, kept)
     return {
-        "worker": result.codebook.workers[code],
-        "labels": [names[j] for j in used.tolist()],
-        "counts": matrix[np.ix_(used, used)].round(2).tolist(),
-        "says_too_often": _leanings(matrix, names),
+        **row,
+        "confusion": {
+            "labels": [names[j] for j in kept.tolist()],
+            "of": int((used > 0.5).sum()),
+            "counts": matrix[cut].round(1).tolist(),
+            "shares": entries.mean[cut].round(4).tolist(),
+            "low": entries.low[cut].round(4).tolist(),
+            "high": entries.high[cut].round(4).tolist(),
+        },
+        **bias_of(matrix, names),
         "alone": [
-            {"task": row.task, "label": row.label, "confidence": row.confidence}
-            for row in counts.against_all[i]
+            {"task": each.task, "answer": each.label, "confidence": each.confidence}
+            for each in counts.against_all[i]
         ],
     }
-
-
-def _leanings(matrix: Floats, names: list[Any]) -> list[dict[str, Any]]:
-    """Labels that the worker says clearly more often than the answers to the same tasks are."""
-    said, truth = matrix.sum(axis=0), matrix.sum(axis=1)
-    often = (said >= AT_LEAST) & (said > SAYS_MORE * np.maximum(truth, 1))
-    return [
-        {
-            "label": names[j],
-            "said": float(said[j]),
-            "expected": float(truth[j]),
-            "times": float(said[j] / max(truth[j], 1)),
-        }
-        for j in np.flatnonzero(often).tolist()
-    ]
 
 
 def agreement_view(
@@ -104,7 +127,7 @@ def agreement_view(
     shared = counts.shared[np.ix_(order, order)]
     agreed = counts.agreed[np.ix_(order, order)]
     share = [
-        [float(a / s) if s else None for a, s in zip(x, y, strict=True)]
+        [round(a / s, 4) if s else None for a, s in zip(x, y, strict=True)]
         for x, y in zip(agreed.tolist(), shared.tolist(), strict=True)
     ]
     return {
@@ -115,20 +138,29 @@ def agreement_view(
         "workers": names,
         "share": share,
         "shared": shared.astype(int).tolist(),
+        "shown": len(names),
         "of": len(result.codebook.workers),
-        "agreeing": [
-            {
-                "workers": list(pair.workers),
-                "shared": pair.shared,
-                "agreed": pair.agreed,
-                "expected": pair.expected * pair.shared,
-            }
-            for pair in diagnosis.agreeing[:20]
-        ],
+        "pairs": _pairs(diagnosis),
         "groups": [
-            {"workers": list(group.workers), "worth": group.worth} for group in diagnosis.groups
+            {"workers": list(group.workers), "n": len(group.workers), "worth": group.worth}
+            for group in diagnosis.groups
         ],
     }
+
+
+def _pairs(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Pairs that agree more than their accuracies explain: duplicates, or experts among others."""
+    rows = [
+        {
+            "worker": pair.workers[0],
+            "other_worker": pair.workers[1],
+            "shared": pair.shared,
+            "agreed": pair.agreed,
+            "expected": pair.expected * pair.shared,
+        }
+        for pair in diagnosis.agreeing[:SHOWN_PAIRS]
+    ]
+    return {"rows": rows, "shown": len(rows), "of": len(diagnosis.agreeing)}
 
 
 def clustered(shared: Floats, agreed: Floats) -> list[int]:

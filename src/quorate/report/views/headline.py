@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-WORTH_SAYING = 0.0005  # of an expected error
+from quorate.report.views.sentences import WORTH_SAYING
+from quorate.report.views.words import count, does
 
 
 def headline(report: Mapping[str, Any]) -> list[str]:
     """What a lead should know before anything else."""
-    return [*_answers(report), *_crowd(report), *_tasks(report), *_known(report), *_plan(report)]
+    parts = (_answers, _crowd, _tasks, _known, _times, _plan)
+    return [sentence for part in parts for sentence in part(report)]
 
 
 def _answers(report: Mapping[str, Any]) -> Iterator[str]:
@@ -39,10 +41,10 @@ def _crowd(report: Mapping[str, Any]) -> Iterator[str]:
     if not flags["spammer"]:
         yield f"None of the {of:,} workers looks like a spammer."
     else:
-        what = "looks like a spammer" if flags["spammer"] == 1 else "look like spammers"
-        yield f"{flags['spammer']:,} of {of:,} workers {what}."
+        looks = does(flags["spammer"], "looks like a spammer", "look like spammers")
+        yield f"{flags['spammer']:,} of {of:,} workers {looks}."
     if flags["inverted"]:
-        verb = "seems" if flags["inverted"] == 1 else "seem"
+        verb = does(flags["inverted"], "seems", "seem")
         yield f"{flags['inverted']:,} of {of:,} workers {verb} to have mixed up the classes."
     groups = report["agreement"]["groups"]
     if groups:
@@ -67,23 +69,34 @@ def _strength(alpha: float) -> str:
 def _tasks(report: Mapping[str, Any]) -> Iterator[str]:
     near = report["found"]["near_ties"]
     if near:
-        verb = "is near a tie and needs" if near == 1 else "are near a tie and need"
-        yield f"{_count(near, 'task')} {verb} another look."
+        verb = does(near, "is near a tie and needs", "are near a tie and need")
+        yield f"{count(near, 'task')} {verb} another look."
     over = report["overruled"]
     if over["of"]:
         share = f"{over['share']:.1%}"
-        yield f"On {_count(over['of'], 'task')} ({share}) the answer is not what most votes say."
+        yield f"On {count(over['of'], 'task')} ({share}) the answer is not what most votes say."
 
 
 def _known(report: Mapping[str, Any]) -> Iterator[str]:
     gold = report["gold"]
     if gold is not None:
         right = f"{gold['votes_right']:.1%}"
-        yield f"{right} of the votes on {_count(gold['known'], 'known answer')} are right."
+        yield f"{right} of the votes on {count(gold['known'], 'known answer')} are right."
         if gold["of"]:
-            verb = "is" if gold["of"] == 1 else "are"
-            answers = _count(gold["of"], "known answer")
+            verb = does(gold["of"], "is", "are")
+            answers = count(gold["of"], "known answer")
             yield f"{answers} {verb} contradicted by most votes: have another look."
+
+
+def _times(report: Mapping[str, Any]) -> Iterator[str]:
+    speed, time = report["speed"], report["time"]
+    if speed is not None and speed["too_fast"]:
+        n = len(speed["too_fast"])
+        than = "a quarter of the median time"
+        yield f"{count(n, 'worker')} {does(n, 'needs', 'need')} less than {than} for a vote."
+    if time is not None and time["drifting"]:
+        n = len(time["drifting"])
+        yield f"The quality of {count(n, 'worker')} has changed over time."
 
 
 def _plan(report: Mapping[str, Any]) -> Iterator[str]:
@@ -94,10 +107,6 @@ def _plan(report: Mapping[str, Any]) -> Iterator[str]:
         yield "More votes of these workers would hardly lower the expected error."
     else:
         yield (
-            f"{_count(plan['of'], 'more vote')} where they help most would lower the expected error"
+            f"{count(plan['of'], 'more vote')} where they help most would lower the expected error"
             f" from {plan['error_now']:.1%} to {plan['error_after']:.1%}."
         )
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"

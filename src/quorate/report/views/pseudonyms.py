@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-ONE = ("worker",)  # keys that hold a worker
-SEVERAL = ("workers", "tipped_by", "too_fast")  # keys that hold a list of workers
+ONE = ("worker", "other_worker")  # keys that hold a worker
+SEVERAL = ("workers", "tipped_by", "too_fast", "drifting")  # keys that hold a list of workers
 
 
 def under_pseudonyms(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ Numbers = NDArray[np.integer[Any]]
 SUMS = (
     "n_overruled",
     "n_without_majority",
+    "n_settled",
     "confusion",
     "sureness",
     "histogram",
@@ -31,14 +32,17 @@ SUMS = (
 SHOWN = 50  # tasks in a list
 ALONE = 10  # tasks on which a worker stands alone
 BINS = 20  # of confidence
+SETTLED = 0.95  # the confidence at which an answer is settled, as for `explain`
 
 
 class Segment(NamedTuple):
-    """Votes of some tasks with the names and the answers of these tasks."""
+    """Votes of some tasks with the names and the answers of these tasks; `number` is its place
+    among the segments."""
 
     labels: Labels
     part: Part
     names: pl.Series
+    number: int = 0
 
     @property
     def task(self) -> Codes:
@@ -55,14 +59,16 @@ def segments(result: Result) -> Iterator[Segment]:
         yield Segment(votes.labels, result.tasks.whole, result.codebook.tasks)
         return
     for i, names in enumerate(votes.blocks.segments()):
-        yield Segment(votes.blocks[i], result.tasks.part(i), names)
+        yield Segment(votes.blocks[i], result.tasks.part(i), names, i)
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A task as a report lists it: its name, answer and confidence, the label that most votes name
-    (None where several do), and how many votes it has."""
+    """A task as a report lists it: its place in the votes (segment, and index there), its name,
+    answer and confidence, the label that most votes name (None where several do), and how many
+    votes it has."""
 
+    place: tuple[int, int]
     task: Any
     label: Any
     confidence: float
@@ -77,13 +83,15 @@ class Survey:
     ``confusion[truth, label]`` holds expected counts of all labels, ``matrices[i, truth, label]``
     those of worker i of the workers that were asked for; ``shared[i, j]`` is on how many tasks two
     of these both voted, ``agreed[i, j]`` on how many alike. ``sureness`` has for each class the sum
-    of the confidences of its tasks, ``votes_by_confidence`` a histogram of confidences.
+    of the confidences of its tasks, ``histogram`` counts tasks by confidence,
+    ``n_settled`` those whose answer is settled.
     """
 
     disputed: tuple[Row, ...]
     overruled: tuple[Row, ...]
     n_overruled: int
     n_without_majority: int
+    n_settled: int
     confusion: Floats
     sureness: Floats
     histogram: Floats
@@ -112,7 +120,7 @@ def survey(result: Result, workers: Codes, shown: int = SHOWN) -> Survey:
 
 
 def _survey(segment: Segment, result: Result, workers: Codes, n_shown: int) -> Survey:
-    labels, part, _ = segment
+    labels, part = segment.labels, segment.part
     task = segment.task
     count, top, several = majority(labels, task)
     confidence = part.confidence
@@ -129,6 +137,7 @@ def _survey(segment: Segment, result: Result, workers: Codes, n_shown: int) -> S
         overruled=rows.of(_lowest(np.where(overruled, -confidence, 2.0), overruled, n_shown)),
         n_overruled=int(overruled.sum()),
         n_without_majority=int(several.sum()),
+        n_settled=int((confidence >= SETTLED).sum()),
         confusion=_confusion(labels, part, task, np.zeros(labels.n_labels, dtype=np.int32), 1)[0],
         sureness=np.bincount(part.codes, confidence, labels.n_classes).astype(np.float64),
         histogram=np.histogram(confidence, BINS, (0, 1))[0].astype(float),
@@ -150,10 +159,11 @@ class _Rows:
     several: NDArray[np.bool_]
 
     def of(self, tasks: Numbers) -> tuple[Row, ...]:
-        labels, part, names = self.segment
+        labels, part, names, number = self.segment
         classes = self.result.codebook.classes
         return tuple(
             Row(
+                (number, t),
                 names[t],
                 classes[int(part.codes[t])],
                 float(part.posterior[t, part.codes[t]]),
@@ -229,7 +239,7 @@ def _against_all(
     segment: Segment, rows: _Rows, task: Codes, shown: Codes, n: int
 ) -> tuple[tuple[Row, ...], ...]:
     """For each worker the tasks on which nobody else differs from the answer, and two agree."""
-    labels, part, _ = segment
+    labels, part = segment.labels, segment.part
     wrong = labels.label != part.codes[task]
     n_wrong = np.bincount(task[wrong], minlength=labels.n_tasks)
     several = np.diff(labels.indptr) > 2

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate import kernels
+from quorate.card import Listing, card
 from quorate.engines.engine import Engine
 from quorate.engines.threads import Threads
 from quorate.fitting import Fit, fit_labels
@@ -61,6 +62,16 @@ class Independence(NamedTuple):
             return "Independence(no correlated workers)"
         worth = ", ".join(f"{len(g.workers):,} workers worth {g.worth:.1f}" for g in self.groups)
         return f"Independence({len(self.groups):,} groups of correlated workers: {worth})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (len(g.workers), f"{g.worth:.1f}", ", ".join(map(str, g.workers[:10])))
+            for g in self.groups
+        ]
+        columns = ("workers", "worth", "first codes")
+        facts = {"groups": f"{len(self.groups):,}"}
+        listings = [Listing("Groups", columns, rows)] if rows else []
+        return card("Correlated workers", facts, listings)
 
 
 class CorrelationFit(NamedTuple):
