@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from quorate.errors import DataError as DataError
     from quorate.errors import QuorateError as QuorateError
     from quorate.errors import UsageError as UsageError
+    from quorate.estimation import Estimate as Estimate
+    from quorate.estimation import estimate as estimate
     from quorate.heldout import weigh_features as weigh_features
     from quorate.labels import Codebook as Codebook
     from quorate.labels import Labels as Labels
@@ -79,6 +81,7 @@ _NAMES = {
     "quorate.engines.ray": ("Ray",),
     "quorate.engines.threads": ("Threads",),
     "quorate.errors": ("DataError", "QuorateError", "UsageError"),
+    "quorate.estimation": ("Estimate", "estimate"),
     "quorate.heldout": ("weigh_features",),
     "quorate.labels": ("Codebook", "Labels"),
     "quorate.models": (

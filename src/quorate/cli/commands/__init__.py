@@ -15,6 +15,7 @@ SUMMARIES = {
     "data": "List, check and fetch public data sets.",
     "demo": "See methods at work on a simulated crowd.",
     "diagnose": "Say what is wrong with a crowd, and whom to mistrust.",
+    "estimate": "Estimate shares or means over all tasks, with intervals.",
     "explain": "Say why tasks have their labels.",
     "methods": "List the methods, or the options of one.",
     "report": "Make a page of what VOTES tell: workers, disputed tasks, classes, what to ask next.",
