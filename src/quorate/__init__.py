@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from quorate.estimation import Estimate as Estimate
     from quorate.estimation import estimate as estimate
     from quorate.heldout import weigh_features as weigh_features
+    from quorate.judging import Panel as Panel
+    from quorate.judging import panel as panel
     from quorate.labels import Codebook as Codebook
     from quorate.labels import Labels as Labels
     from quorate.models import EBCC as EBCC
@@ -83,6 +85,7 @@ _NAMES = {
     "quorate.errors": ("DataError", "QuorateError", "UsageError"),
     "quorate.estimation": ("Estimate", "estimate"),
     "quorate.heldout": ("weigh_features",),
+    "quorate.judging": ("Panel", "panel"),
     "quorate.labels": ("Codebook", "Labels"),
     "quorate.models": (
         "EBCC",

@@ -6,7 +6,7 @@ drawn with probabilities pi, answers give a mean over N tasks whose variance is 
     sum over tasks of (1 / pi - 1) v / N²                                                    (1)
 
 which is least, for a number of answers, where pi is proportional to the root of v (active
-inference: Zrnic and Candès 2024). A fifth of the draws is even, so that no task is out of reach
+inference: Zrnic and Candès 2024). A quarter of the draws is even, so that no task is out of reach
 where the consensus is sure and wrong. Answers come back with their pi, and each then counts
 1 / pi - 1 in what is learned of the tasks whose answers are unknown.
 """
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from quorate import kernels
 from quorate.kernels import Floats, Keys
 
-EVENLY = 0.2  # share of the draws that are even
+EVENLY = 0.25  # share of the draws that are even
 LEAST_SPREAD = 0.01
-SOFTER = 0.8  # slope at which the consensus is usually right
+SOFTER = 1.0  # slope of the consensus: its confidences are taken as they are
 
 
 def spread_of(consensus: Floats) -> Floats:

@@ -9,6 +9,7 @@ from quorate.report.diagnosis import show_diagnosis
 from quorate.report.estimate import show_estimate
 from quorate.report.explanation import show_explanation, show_explanations
 from quorate.report.methods import show_method, show_methods
+from quorate.report.panel import show_panel
 from quorate.report.report import show_report, show_review
 from quorate.report.screen import screen
 from quorate.report.summary import show_summary
@@ -26,6 +27,7 @@ __all__ = [
     "show_explanations",
     "show_method",
     "show_methods",
+    "show_panel",
     "show_report",
     "show_review",
     "show_summary",

@@ -18,6 +18,7 @@ SUMMARIES = {
     "estimate": "Estimate shares or means over all tasks, with intervals.",
     "explain": "Say why tasks have their labels.",
     "methods": "List the methods, or the options of one.",
+    "panel": "Say how many independent judges a panel is worth, and what each adds.",
     "report": "Make a page of what VOTES tell: workers, disputed tasks, classes, what to ask next.",
     "review": "List the tasks of VOTES that a person should look at, the least certain first.",
     "simulate": "Draw a crowd whose truth is known.",
