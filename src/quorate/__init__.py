@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from quorate.errors import DataError as DataError
     from quorate.errors import QuorateError as QuorateError
     from quorate.errors import UsageError as UsageError
+    from quorate.estimation import Estimate as Estimate
+    from quorate.estimation import estimate as estimate
     from quorate.heldout import weigh_features as weigh_features
+    from quorate.judging import Panel as Panel
+    from quorate.judging import panel as panel
     from quorate.labels import Codebook as Codebook
     from quorate.labels import Labels as Labels
     from quorate.models import EBCC as EBCC
@@ -84,7 +88,9 @@ _NAMES = {
     "quorate.engines.ray": ("Ray",),
     "quorate.engines.threads": ("Threads",),
     "quorate.errors": ("DataError", "QuorateError", "UsageError"),
+    "quorate.estimation": ("Estimate", "estimate"),
     "quorate.heldout": ("weigh_features",),
+    "quorate.judging": ("Panel", "panel"),
     "quorate.labels": ("Codebook", "Labels"),
     "quorate.models": (
         "EBCC",

@@ -1,0 +1,114 @@
+"""Scores that predict the answers of tasks: the consensus, and what known answers teach.
+
+The consensus is fitted without the known answers, so that it has not seen any. What these teach is
+learned by cross-fitting: a ridge regression of the answers on the votes of each worker and on the
+consensus is learned from all folds but one and scores the tasks of that one, and every task whose
+answer is unknown; the scores of a task by its several learners are all kept, as each stands for
+the one that met the known answers of its fold.
+
+    score = sum over workers of w[worker] x[task, worker] + w[0] log-odds of the consensus
+
+x is 2 value - 1 of the vote, from -1 to 1, and 0 where there is none. How strong the ridge is, and
+whether to learn at all, is not decided here: every ridge is a candidate, and `calibration` weighs
+them by the answers that they predict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import logit
+
+from quorate.estimation.calibration import Candidate
+from quorate.kernels import Floats
+
+RIDGES = (0.3, 3.0)  # times the mean square of a known task's features
+FOLDS = 5
+LEAST_TO_LEARN = 10  # known answers
+SURE = 1e-3  # the consensus is never surer than that
+# Slopes of the consensus' log-odds: 1 if its confidences are right. Of a learned score nothing is
+# known beforehand but that it is meant to point the right way; it is scaled to a spread of 1.
+CONSENSUS_SLOPES: Floats = np.exp(np.linspace(np.log(0.08), np.log(2.6), 9))
+USUAL_SLOPE, SPREAD_OF_SLOPE = 0.8, 0.6
+LEARNED_SLOPES = np.array([0.4, 0.8, 1.4, 2.2, 3.2, 4.6, 6.5])
+NO_SLOPE_WEIGHT, LEARNED_WEIGHT = 0.2, 0.2  # against 1 of the consensus
+SPENT_ON_SLOPE, SPENT_ON_LEARNING = 3.0, 6.0
+
+
+
+class Known(NamedTuple):
+    """Tasks with known answers: their places among all tasks, their values from 0 to 1, and the
+    fold of each."""
+
+    task: NDArray[np.intp]
+    value: Floats
+    fold: NDArray[np.intp]
+
+
+def candidates(consensus: Floats, votes: csr_array, known: Known) -> list[Candidate]:
+    """The scores that may predict the answers: none, the consensus, and those that are learned.
+
+    ``consensus[task]`` is the expected value of each task, and ``votes[task, worker]`` what workers
+    said, from -1 to 1."""
+    odds = log_odds(consensus)
+    unknown = np.full(len(odds), True)
+    unknown[known.task] = False
+    found = [nothing(odds[unknown], len(known.task)), _of_consensus(odds, unknown, known)]
+    if len(known.task) >= LEAST_TO_LEARN and unknown.any() and votes.nnz:
+        found += list(_learned(odds, votes, unknown, known))
+    return found
+
+
+def log_odds(share: Floats) -> Floats:
+    """Log-odds of shares, none of which is quite certain."""
+    odds: Floats = logit(np.clip(share, SURE, 1 - SURE))
+    return odds
+
+
+def nothing(unknown: Floats, n_known: int) -> Candidate:
+    """The score that says nothing: the answers alone."""
+    slopes, prior = np.zeros(1), np.log([NO_SLOPE_WEIGHT])
+    return Candidate(np.zeros((1, len(unknown))), np.zeros(n_known), slopes, prior, 0.0)
+
+
+def _of_consensus(odds: Floats, unknown: NDArray[np.bool_], known: Known) -> Candidate:
+    prior = -(((np.log(CONSENSUS_SLOPES) - np.log(USUAL_SLOPE)) / SPREAD_OF_SLOPE) ** 2) / 2
+    prior -= np.log(np.exp(prior).sum())
+    scores = odds[unknown][None], odds[known.task]
+    return Candidate(*scores, CONSENSUS_SLOPES, prior, SPENT_ON_SLOPE)
+
+
+def _learned(
+    odds: Floats, votes: csr_array, unknown: NDArray[np.bool_], known: Known
+) -> Iterator[Candidate]:
+    """A candidate for each ridge, by the kernel of known tasks, which are few."""
+    said, base = votes[known.task], odds[known.task]
+    kernel = np.asarray((said @ said.T).todense()) + np.outer(base, base)
+    target = 2 * known.value - 1
+    prior = np.full(len(LEARNED_SLOPES), np.log(LEARNED_WEIGHT / len(LEARNED_SLOPES)))
+    for ridge in RIDGES:
+        weight, score = _fold_by_fold(kernel, target, known.fold, ridge * kernel.trace())
+        by_worker = said.T @ weight
+        everywhere = (votes[unknown] @ by_worker + np.outer(odds[unknown], base @ weight)).T
+        centre, spread = everywhere.mean(), max(float(everywhere.std()), 1e-9)
+        scaled = (everywhere - centre) / spread, (score - centre) / spread
+        yield Candidate(*scaled, LEARNED_SLOPES, prior, SPENT_ON_LEARNING)
+
+
+def _fold_by_fold(
+    kernel: Floats, target: Floats, fold: NDArray[np.intp], ridge: float
+) -> tuple[Floats, Floats]:
+    """The dual weights ``[known task, fold]`` of each fold's learner, which has not seen the fold,
+    and the score of each known task by the learner that has not seen it."""
+    n = len(target)
+    weight, score = np.zeros((n, fold.max() + 1)), np.empty(n)
+    for each in range(fold.max() + 1):
+        seen, hidden = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
+        gram = kernel[np.ix_(seen, seen)] + ridge / n * np.eye(len(seen))
+        weight[seen, each] = np.linalg.solve(gram, target[seen] - target[seen].mean())
+        score[hidden] = kernel[np.ix_(hidden, seen)] @ weight[seen, each]
+    return weight, score
