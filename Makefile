@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick fuzz label-studio lock clean
+.PHONY: demo test lint docs reference papers papers-page papers-quick bench field chaos chaos-quick fuzz label-studio lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -34,7 +34,11 @@ reference: $(VENV)/.installed-dev
 papers: $(VENV)/.installed-peers
 	$(BIN)/python -m reproductions all --out docs/results --page docs/reproduction.md
 
-# The same with fewer trials, in two minutes, into a directory that is left for you to look at.
+# Figures and page of the papers again, from the results that are kept, in seconds.
+papers-page: $(VENV)/.installed-dev
+	$(BIN)/python -m reproductions --render --out docs/results --page docs/reproduction.md
+
+# The papers with fewer trials, in two minutes, into a directory that is left for you to look at.
 papers-quick: $(VENV)/.installed-dev
 	out=$$(mktemp -d) && $(BIN)/python -m reproductions all --quick --out $$out --page $$out/page.md
 
