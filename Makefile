@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint docs reference papers papers-page papers-quick bench field chaos chaos-quick fuzz label-studio lock clean
+.PHONY: demo test lint docs reference pictures papers papers-quick figures bench field chaos chaos-quick fuzz label-studio lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -30,13 +30,18 @@ reference: $(VENV)/.installed-dev
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/pictures/draw.py
 
+# The pictures on the pages, of what the pages' own code makes; in a real browser.
+pictures: $(VENV)/.installed-dev
+	$(BIN)/python docs/pictures/photograph.py
+
 # The tables and figures of the papers beside the published ones, in about half an hour on two cores.
 papers: $(VENV)/.installed-peers
 	$(BIN)/python -m reproductions all --out docs/results --page docs/reproduction.md
 
-# Figures and page of the papers again, from the results that are kept, in seconds.
-papers-page: $(VENV)/.installed-dev
+# Figures of papers and benchmarks, and the page of the papers, from the results that are kept.
+figures: $(VENV)/.installed-dev
 	$(BIN)/python -m reproductions --render --out docs/results --page docs/reproduction.md
+	$(BIN)/python benchmarks/figures.py
 
 # The papers with fewer trials, in two minutes, into a directory that is left for you to look at.
 papers-quick: $(VENV)/.installed-dev

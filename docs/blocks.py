@@ -43,7 +43,7 @@ def run_page(page: Path) -> None:
             run_python(code, names, page.name)
         else:
             with contextlib.redirect_stdout(None):
-                exec(code, names)
+                exec(compile(code, page.name, "exec", dont_inherit=True), names)
 
 
 def run_console(block: str) -> None:
