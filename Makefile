@@ -12,9 +12,10 @@ demo: $(VENV)/.installed
 
 # Workers, two more than there are cores, take over each other's tests, of which the longest come
 # first (tests/conftest.py).
+# Screenshots of what tests look at in a browser are left in screenshots/.
 test: lint
-	$(BIN)/pytest -n auto --dist worksteal
-	$(BIN)/zensical build --strict
+	rm -rf screenshots
+	QUORATE_SCREENSHOTS=$(CURDIR)/screenshots $(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -101,4 +102,4 @@ $(VENV)/.installed-%: $(VENV)/.created pyproject.toml requirements.lock
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-label-studio site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio site screenshots .mypy_cache .pytest_cache .ruff_cache .hypothesis
