@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import os
 import re
@@ -14,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from docs.blocks import blocks, matches, run_console, run_page, run_python
+import quorate
+from docs.blocks import COMMAND, blocks, matches, run_console, run_page, run_python
 from quorate.cli import main
 from quorate.models import METHODS
 
@@ -54,10 +56,30 @@ def test_an_example_that_prints_something_else_fails() -> None:
         run_console("$ printf 'two\\n' | head -1\none\n")
 
 
-def test_ten_lines_are_ten_lines() -> None:
-    section = (ROOT / "README.md").read_text().split("\n## Ten lines\n")[1].split("\n## ")[0]
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
+def test_nothing_that_is_printed_looks_lost(page: Path) -> None:
+    """Dots in what an example prints may stand for anything: show less instead."""
+    for kind, code in blocks(page.read_text()):
+        commands = COMMAND.findall(code) if kind == "console" else []
+        examples = doctest.DocTestParser().get_examples(code) if ">>> " in code else []
+        printed = [text for _, text in commands] + [example.want for example in examples]
+        assert [text for text in printed if "..." in text] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_ten_lines_are_ten_lines(page: str) -> None:
+    section = (ROOT / page).read_text().split("\n## Ten lines\n")[1].split("\n## ")[0]
     (code,) = (code for kind, code in blocks(section) if kind == "python")
     assert len(code.splitlines()) == 10
+
+
+def test_it_can_be_cited_in_its_present_version() -> None:
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {quorate.__version__}\n" in cited
+    entry = (ROOT / "docs" / "index.md").read_text().split("```bibtex\n")[1].split("```")[0]
+    assert f"version = {{{quorate.__version__}}}" in entry
+    title = re.findall(r'^title: "(.*)"$', cited, re.MULTILINE)[0]
+    assert f"title = {{{title}}}" in entry
 
 
 # Links, lines and words.
