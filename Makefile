@@ -5,16 +5,17 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint docs reference papers papers-quick bench field chaos chaos-quick fuzz label-studio lock clean
+.PHONY: demo test lint docs reference pictures papers papers-quick figures bench field chaos chaos-quick fuzz label-studio lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
 
 # Workers, two more than there are cores, take over each other's tests, of which the longest come
 # first (tests/conftest.py).
+# Screenshots of what tests look at in a browser are left in screenshots/.
 test: lint
-	$(BIN)/pytest -n auto --dist worksteal
-	$(BIN)/zensical build --strict
+	rm -rf screenshots
+	QUORATE_SCREENSHOTS=$(CURDIR)/screenshots $(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -30,11 +31,20 @@ reference: $(VENV)/.installed-dev
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/pictures/draw.py
 
+# The pictures on the pages, of what the pages' own code makes; in a real browser.
+pictures: $(VENV)/.installed-dev
+	$(BIN)/python docs/pictures/photograph.py
+
 # The tables and figures of the papers beside the published ones, in about half an hour on two cores.
 papers: $(VENV)/.installed-peers
 	$(BIN)/python -m reproductions all --out docs/results --page docs/reproduction.md
 
-# The same with fewer trials, in two minutes, into a directory that is left for you to look at.
+# Figures of papers and benchmarks, and the page of the papers, from the results that are kept.
+figures: $(VENV)/.installed-dev
+	$(BIN)/python -m reproductions --render --out docs/results --page docs/reproduction.md
+	$(BIN)/python benchmarks/figures.py
+
+# The papers with fewer trials, in two minutes, into a directory that is left for you to look at.
 papers-quick: $(VENV)/.installed-dev
 	out=$$(mktemp -d) && $(BIN)/python -m reproductions all --quick --out $$out --page $$out/page.md
 
@@ -92,4 +102,4 @@ $(VENV)/.installed-%: $(VENV)/.created pyproject.toml requirements.lock
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-label-studio site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio site screenshots .mypy_cache .pytest_cache .ruff_cache .hypothesis

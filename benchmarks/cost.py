@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent))
+from figures import draw_cost
 from files import CLASSES, ITERATIONS, PER_TASK, WORKERS, make_votes
 
 STAGES = ("reading", "putting task by task", "writing blocks", "iterations", "labels")
@@ -165,6 +166,7 @@ def main() -> None:
         arguments.output.mkdir(parents=True, exist_ok=True)
         found = {"runs": results, "predictions": predictions}
         (arguments.output / "results.json").write_text(json.dumps(found, indent=1) + "\n")
+        draw_cost(results, arguments.output / "cost.svg")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from figures import draw_files
 from rich.console import Console
 from rich.table import Table
 
@@ -228,26 +229,6 @@ def show(results: list[dict[str, Any]], console: Console) -> None:
         console.print(f"{name}: seconds grow as rows to the power {slope:.2f}")
 
 
-def draw(results: list[dict[str, Any]], path: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    mpl.rcParams["svg.hashsalt"] = "quorate"
-    from matplotlib import pyplot as plt
-
-    figure, axis = plt.subplots(figsize=(9.5, 5), layout="constrained")
-    powers = slopes(results)
-    for i, name in enumerate(dict.fromkeys(r["name"] for r in results)):
-        points = [(r["rows"], r["seconds"]) for r in results if r["name"] == name]
-        power = f" (power {powers[name]:.2f})" if name in powers else ""
-        style = "--" if name.startswith("vote") else "-"
-        axis.loglog(*zip(*points, strict=True), style, marker="osD^v<>ph"[i], label=name + power)
-    axis.set(xlabel="votes", ylabel="seconds from file to file")
-    axis.grid(which="both", alpha=0.2)
-    figure.legend(fontsize=8, loc="outside right upper")
-    figure.savefig(path, metadata={"Date": None})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7, 10**8])
@@ -274,7 +255,7 @@ def main() -> None:
         about = {"cores": os.cpu_count(), "python": platform.python_version(), "note": NOTE}
         found = {**about, "slopes": slopes(results), "runs": results}
         (arguments.output / "results.json").write_text(json.dumps(found, indent=1) + "\n")
-        draw(results, arguments.output / "files.svg")
+        draw_files(results, arguments.output / "files.svg")
 
 
 if __name__ == "__main__":

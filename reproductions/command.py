@@ -51,12 +51,14 @@ class Request:
 )
 @click.option("--fresh", is_flag=True, help="Forget what an interrupted run has found.")
 @click.option("--page", metavar="FILE.md", help="Write a page of all results in --out.")
+@click.option("--render", is_flag=True, help="Run nothing: draw the figures in --out again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as lines of JSON.")
 def main(
     experiments: tuple[str, ...],
     list_them: bool,
     out: str,
     page: str | None,
+    render: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -70,14 +72,19 @@ def main(
             terminal.show_list(chosen(["all"]))
             return
         request = Request(chosen(experiments), Path(out), **options)
-        if not request.experiments and page is None:
+        if not request.experiments and page is None and not render:
             raise UsageError("Name an experiment of `python -m reproductions --list`, or all.")
+        if request.experiments and render:
+            raise UsageError("--render runs nothing: name no experiment with it.")
         if request.experiments:
             make_place(request.out)
         if page is not None:
             check_place(page)
         if request.experiments:
             _reproduce_and_show(request, as_json)
+        if render:
+            for result in results.read(request.out):
+                results.draw(result, request.out)
         if page is not None:
             write_page(request.out, page)
         if not as_json:

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-# Inches.
-PANEL_WIDTH, PANEL_HEIGHT, LETTER_WIDTH = 2.5, 2.1, 0.068
+# Inches; a figure of three panels is as wide as a page, with letters as large as small print.
+PANEL_WIDTH, PANEL_HEIGHT, LETTER_WIDTH = 2.6, 2.3, 0.077
+WIDEST = 9.6
+LARGER = {"font.size": 9, "axes.titlesize": 9.5, "xtick.labelsize": 8, "ytick.labelsize": 8}
+LOOK = {**STYLE, **LARGER}
 
 
 @contextmanager
@@ -32,14 +35,16 @@ def drawn(figure: Mapping[str, Any]) -> Iterator[Callable[[str, IO[bytes]], None
     from matplotlib import pyplot as plt
 
     panels = figure["panels"]
-    columns = min(figure["columns"], len(panels))
-    rows = -(-len(panels) // columns)
     looks = _looks(panels)
-    named = _named_panels(panels, columns)
     margin = LETTER_WIDTH * max(map(len, looks)) + 0.3
+    columns = min(figure["columns"], len(panels))
+    while _width(panels, columns, margin) > WIDEST and columns > 1:
+        columns -= 1
+    rows = -(-len(panels) // columns)
+    named = _named_panels(panels, columns)
     every_column = len(named) > rows
-    width = (PANEL_WIDTH + margin) * columns if every_column else PANEL_WIDTH * columns + margin
-    with mpl.rc_context(STYLE):
+    width = _width(panels, columns, margin)
+    with mpl.rc_context(LOOK):
         drawing, grid = plt.subplots(
             rows, columns, figsize=(width, PANEL_HEIGHT * rows), squeeze=False
         )
@@ -48,7 +53,7 @@ def drawn(figure: Mapping[str, Any]) -> Iterator[Callable[[str, IO[bytes]], None
         for axes, panel in zip(grid.flat, panels, strict=False):
             _draw_panel(axes, panel, looks)
         # In font sizes; the margins are for the lines' names.
-        pad = 72 / STYLE["font.size"] * margin if every_column else 1.2
+        pad = 72 / LOOK["font.size"] * margin if every_column else 1.2
         drawing.tight_layout(rect=(0, 0, 1 - margin / width, 1), w_pad=pad, h_pad=1.5)
         for i in named:
             _name_lines(grid.flat[i], panels[i]["series"], looks)
@@ -59,6 +64,14 @@ def drawn(figure: Mapping[str, Any]) -> Iterator[Callable[[str, IO[bytes]], None
 
         yield save
         plt.close(drawing)
+
+
+def _width(panels: Sequence[Mapping[str, Any]], columns: int, margin: float) -> float:
+    """Inches of a figure with so many columns, with room for the lines' names beside the last
+    column, or beside each."""
+    rows = -(-len(panels) // columns)
+    named = len(_named_panels(panels, columns)) > rows
+    return PANEL_WIDTH * columns + margin * (columns if named else 1)
 
 
 def _named_panels(panels: Sequence[Mapping[str, Any]], columns: int) -> list[int]:
@@ -138,7 +151,7 @@ def _name_lines(
     axes: Axes, lines: Sequence[Mapping[str, Any]], looks: Mapping[str, dict[str, Any]]
 ) -> None:
     """Each line's name beside its end, moved up or down until no two overlap."""
-    letters = axes.bbox.height / (100 / 72 * STYLE["font.size"])  # at the 100 dots of a screen
+    letters = axes.bbox.height / (100 / 72 * LOOK["font.size"])  # at the 100 dots of a screen
     needed = 1.25 / letters
     ends = [(_end(axes, series), series["name"]) for series in lines]
     ends.sort()

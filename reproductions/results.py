@@ -49,7 +49,6 @@ def _plain(value: Any) -> Any:
 def write(result: Mapping[str, Any], out: Path) -> list[Path]:
     """Every file of one experiment's results, in a directory of its name."""
     from quorate.votes import Outputs
-    from reproductions.drawing import drawn
 
     directory = out / result["experiment"]
     directory.mkdir(parents=True, exist_ok=True)
@@ -60,10 +59,20 @@ def write(result: Mapping[str, Any], out: Path) -> list[Path]:
         for table in result["tables"]:
             paths.append(directory / f"{table['name']}.csv")
             outputs.table(_frame(table["rows"]), str(paths[-1]))
+    return [*paths, *draw(result, out)]
+
+
+def draw(result: Mapping[str, Any], out: Path) -> list[Path]:
+    """The figures of one experiment's results."""
+    from quorate.votes import Outputs
+    from reproductions.drawing import drawn
+
+    paths = []
+    with Outputs() as outputs:
         for figure in result["figures"]:
             with drawn(figure) as save:
                 for kind in ("svg", "png"):
-                    paths.append(directory / f"{figure['name']}.{kind}")
+                    paths.append(out / result["experiment"] / f"{figure['name']}.{kind}")
                     outputs.file(str(paths[-1]), partial(save, kind))
     return paths
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import doctest
 import importlib.util
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -16,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
+import quorate
+from docs.blocks import COMMAND, blocks, matches, run_console, run_page, run_python
 from quorate.cli import main
 from quorate.models import METHODS
 
@@ -28,13 +27,9 @@ PAGES = [
     *sorted((ROOT / "reproductions").rglob("*.md")),
 ]
 WRITTEN = [page for page in PAGES if page.name not in ("reproduction.md", "remarks.md")]
-BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-SECONDS = re.compile(r" +\d+\.\d+$", re.MULTILINE)
-CHECKER = doctest.OutputChecker()
-WITH_EXAMPLES = [page for page in PAGES if BLOCK.search(page.read_text())]
+WITH_EXAMPLES = [page for page in PAGES if blocks(page.read_text())]
 
 
 def name_of(page: Path) -> str:
@@ -45,64 +40,7 @@ def name_of(page: Path) -> str:
 def test_examples_run_and_print_what_they_say(page: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    names: dict[str, object] = {}
-    for kind, code in BLOCK.findall(page.read_text()):
-        if kind == "console":
-            run_console(code)
-        elif ">>> " in code:
-            run_python(code, names, page.name)
-        else:
-            with contextlib.redirect_stdout(None):
-                exec(code, names)
-
-
-def run_console(block: str) -> None:
-    for command, expected in COMMAND.findall(block):
-        printed = "".join(f"{line.rstrip()}\n" for line in output_of(command).splitlines())
-        assert matches(expected, printed), f"$ {command}\n{printed}"
-
-
-def output_of(command: str) -> str:
-    """What a command prints. Quorate needs no process of its own, even where its output goes into
-    a pipe; a shell runs everything else."""
-    first, pipe, rest = command.replace("\\\n", " ").partition(" | ")
-    own = re.fullmatch(r"quorate ([^<>&;*$|]*?)( 2>&1)?", first.strip())
-    if own is None:
-        return in_a_shell(command)
-    run = CliRunner().invoke(main, shlex.split(own[1]), prog_name="quorate")
-    if not pipe:
-        return run.output
-    return in_a_shell(rest, run.output if own[2] else run.stdout)
-
-
-def in_a_shell(command: str, given: str = "") -> str:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    run = subprocess.run(
-        command,
-        shell=True,
-        text=True,
-        env={**os.environ, "PATH": path},
-        input=given,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    return run.stdout
-
-
-def matches(expected: str, printed: str) -> bool:
-    """Whether it was printed, whatever the seconds are, which no two runs have in common."""
-    if re.search(r"\bsec(onds)?\b", expected):
-        expected, printed = (SECONDS.sub(" 0.0", text) for text in (expected, printed))
-    return CHECKER.check_output(expected, printed, doctest.ELLIPSIS)
-
-
-def run_python(block: str, names: dict[str, object], page: str) -> None:
-    test = doctest.DocTestParser().get_doctest(block, names, page, page, 0)
-    report: list[str] = []
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    failed = runner.run(test, out=report.append, clear_globs=False).failed
-    names.update(test.globs)
-    assert not failed, "".join(report)
+    run_page(page)
 
 
 def test_an_example_that_prints_something_else_fails() -> None:
@@ -118,10 +56,30 @@ def test_an_example_that_prints_something_else_fails() -> None:
         run_console("$ printf 'two\\n' | head -1\none\n")
 
 
-def test_ten_lines_are_ten_lines() -> None:
-    section = (ROOT / "README.md").read_text().split("\n## Ten lines\n")[1].split("\n## ")[0]
-    (code,) = (code for kind, code in BLOCK.findall(section) if kind == "python")
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
+def test_nothing_that_is_printed_looks_lost(page: Path) -> None:
+    """Dots in what an example prints may stand for anything: show less instead."""
+    for kind, code in blocks(page.read_text()):
+        commands = COMMAND.findall(code) if kind == "console" else []
+        examples = doctest.DocTestParser().get_examples(code) if ">>> " in code else []
+        printed = [text for _, text in commands] + [example.want for example in examples]
+        assert [text for text in printed if "..." in text] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_ten_lines_are_ten_lines(page: str) -> None:
+    section = (ROOT / page).read_text().split("\n## Ten lines\n")[1].split("\n## ")[0]
+    (code,) = (code for kind, code in blocks(section) if kind == "python")
     assert len(code.splitlines()) == 10
+
+
+def test_it_can_be_cited_in_its_present_version() -> None:
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {quorate.__version__}\n" in cited
+    entry = (ROOT / "docs" / "index.md").read_text().split("```bibtex\n")[1].split("```")[0]
+    assert f"version = {{{quorate.__version__}}}" in entry
+    title = re.findall(r'^title: "(.*)"$', cited, re.MULTILINE)[0]
+    assert f"title = {{{title}}}" in entry
 
 
 # Links, lines and words.
