@@ -49,14 +49,13 @@ if hasattr(os, "register_at_fork"):
 class Keeper:
     """Keeps one `Online`, and brings it up to date with what is kept."""
 
-    def __init__(self, database: VoteStore, due: Callable[[int], int] = next_due) -> None:
+    def __init__(self, database: VoteStore) -> None:
         self.database = database
-        self._next_due = due
         self.notes = database.notes
         self.removed: set[int] = set()
         self.last_vote = 0
         self._forks = forks
-        self._due = due(0)  # votes of the next checkpoint
+        self._due = next_due(0)  # votes of the next checkpoint
         self._settled = False  # since the last checkpoint
         self._uncountable: set[int] = set()
 
@@ -217,7 +216,10 @@ class Keeper:
         ledger = online.ledger
         known = {role: len(ledger.names[role].kept) for role in ROLES}
         seen = Seen(ledger.last_id, len(self.removed), ledger.n_settlings, ledger.n_gold)
-        return self.take(online, self.database.read(known, seen))
+        content = self.database.read(known, seen)
+        if any(event.after < seen.vote for event in content.events):
+            return False  # it came between votes that are counted
+        return self.take(online, content)
 
     def take(self, online: Online, content: Content) -> bool:
         """Count rows that are kept and came after what is counted; whether the ledger is whole."""
@@ -318,13 +320,20 @@ class Keeper:
             self.notes.append(str(error))
 
     def _put_checkpoint(self, ledger: Ledger) -> None:
-        if self._uncountable:
-            return  # who opens it does not know of them yet, and would take others for them
         self._due, self._settled = self._due_after(ledger), False
+        checkpoint = self.checkpoint_now(ledger)
+        if checkpoint is not None:
+            self.database.put_checkpoint(ledger.last_id, ledger.n_settlings, checkpoint)
+
+    def checkpoint_now(self, ledger: Ledger) -> Checkpoint | None:
+        """What is to be kept of the state; nothing while some votes cannot be counted: who opens it
+        does not know of them yet, and would take others for them."""
+        if self._uncountable:
+            return None
         checkpoint = ledger.checkpoint()
         if ledger.settled is not None:
             checkpoint = checkpoint._replace(fit=self._fit_to_keep(ledger.settled))
-        self.database.put_checkpoint(ledger.last_id, ledger.n_settlings, checkpoint)
+        return checkpoint
 
     def _fit_to_keep(self, settled: Settled) -> KeptFit | None:
         try:
@@ -336,17 +345,17 @@ class Keeper:
     def forget_all(self) -> None:
         """Before everything that is kept is read again."""
         self.removed.clear()
-        self.last_vote, self._due = 0, self._next_due(0)
+        self.last_vote, self._due = 0, next_due(0)
 
     def _due_after(self, ledger: Ledger) -> int:
         """How many votes there are when the next checkpoint is due: after a settling at once, since
         a checkpoint of that itself is none to go back to."""
         votes = ledger.ids.height
-        return votes + 1 if ledger.settled is not None else self._next_due(votes)
+        return votes + 1 if ledger.settled is not None else next_due(votes)
 
     def start_anew(self, votes: int) -> None:
         """After so many votes others will be counted."""
-        self._due = min(self._due, self._next_due(votes))
+        self._due = min(self._due, next_due(votes))
 
     def checkpoint_to_go_back_to(self, ledger: Ledger) -> Checkpoint | None:
         """The latest that is not of a settling, of which it has the state only."""

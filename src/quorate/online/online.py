@@ -752,6 +752,24 @@ class Online:
         of_em = self._auto is None
         return settled_by_em(result) if of_em else in_codes_of(self.ledger.names, result)
 
+    # For whoever looks inside, while others count: under the `lock`.
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Held, nothing changes."""
+        return self._lock
+
+    def up_to_date(self) -> Ledger:
+        """The ledger, with everything counted that is to be; of use under the lock."""
+        self._ready()
+        return self.ledger
+
+    def doubt(self, *, everything: bool = False) -> None:
+        """Look again at what is kept before anything else is said: what came since, or all."""
+        self._unsure = True
+        if everything:
+            self.ledger.whole = False
+
     # Settling aside, while votes come.
 
     def settling(self) -> Settling:
