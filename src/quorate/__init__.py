@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from quorate.online import Online as Online
     from quorate.result import Result as Result
     from quorate.result import load as load
+    from quorate.service.client import Client as Client
     from quorate.simulation.crowd import Crowd as Crowd
     from quorate.simulation.drawing import simulate as simulate
     from quorate.trust.correlated import Independence as Independence
@@ -109,6 +110,7 @@ _NAMES = {
     "quorate.multilabel": ("Multilabel",),
     "quorate.online": ("Online",),
     "quorate.result": ("Result", "load"),
+    "quorate.service.client": ("Client",),
     "quorate.simulation.crowd": ("Crowd",),
     "quorate.simulation.drawing": ("simulate",),
     "quorate.trust.correlated": ("Independence", "independence"),

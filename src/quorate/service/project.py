@@ -55,6 +55,7 @@ class Project:
         self.checkpointed = 0  # the last vote that a checkpoint knows of
         self.lease_changes: dict[tuple[int, int], float | None] = {}
         self.cached: tuple[Any, Any] | None = None  # what was last reckoned, and of what
+        self.diagnosed: tuple[Any, Any] | None = None
         self._answered: dict[int, set[int]] = {}
         self._recent: OrderedDict[str, Receipt] = OrderedDict()
         self._load()

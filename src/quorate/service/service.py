@@ -220,7 +220,7 @@ class Service:
 
     def settle(self, project: Project) -> None:
         """Fit all votes, while others come; then go on from there."""
-        self._require_lead()
+        self.require_lead()
         for _ in range(3):
             with project.lock:
                 if not project.ledger.n_votes:
@@ -348,7 +348,8 @@ class Service:
 
         self.writer_or_now(Job(run, project))
 
-    def _require_lead(self) -> None:
+    def require_lead(self) -> None:
+        """Refuse what only the server that writes can do."""
         if not self.leads:
             raise UnavailableError(
                 f"Another server writes to {self.store.place}: ask that one, or wait."

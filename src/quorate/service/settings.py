@@ -36,31 +36,50 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     classes: tuple[Name, ...] | None = Field(
-        None, max_length=1000, description="The labels there are; any, if none are given."
+        default=None, max_length=1000, description="The labels there are; any, if none are given."
     )
-    method: Method = Field("auto", description="How votes are aggregated.")
-    title: str = Field("", max_length=200, description="What workers see of the project's name.")
-    instructions: str = Field("", max_length=20_000, description="What workers are told.")
+    method: Method = Field(default="auto", description="How votes are aggregated.")
+    title: str = Field(
+        default="", max_length=200, description="What workers see of the project's name."
+    )
+    instructions: str = Field(default="", max_length=20_000, description="What workers are told.")
     target_confidence: float | None = Field(
-        0.95, gt=0, lt=1, description="A task this sure needs no further votes."
+        default=0.95, gt=0, lt=1, description="A task this sure needs no further votes."
     )
     target_error: float | None = Field(
-        None, gt=0, lt=1, description="No more votes when the expected share of errors is so low."
+        default=None,
+        gt=0,
+        lt=1,
+        description="No more votes when the expected share of errors is so low.",
     )
-    budget: float | None = Field(None, ge=0, description="What all votes may cost.")
-    cost: float = Field(1.0, ge=0, description="What a vote costs, unless its worker has a price.")
-    least_votes: int = Field(1, ge=1, le=1000, description="Votes a task gets however sure it is.")
+    budget: float | None = Field(default=None, ge=0, description="What all votes may cost.")
+    cost: float = Field(
+        default=1.0, ge=0, description="What a vote costs, unless its worker has a price."
+    )
+    least_votes: int = Field(
+        default=1, ge=1, le=1000, description="Votes a task gets however sure it is."
+    )
     most_votes: int | None = Field(
-        None, ge=1, le=100_000, description="A task with so many gets no further ones."
+        default=None, ge=1, le=100_000, description="A task with so many gets no further ones."
     )
     lease_seconds: float = Field(
-        600, ge=1, le=604_800, description="How long a task that was handed out waits for its vote."
+        default=600,
+        ge=1,
+        le=604_800,
+        description="How long a task that was handed out waits for its vote.",
     )
     gold_rate: float = Field(
-        0.05, ge=0, le=1, description="Share of tasks handed out whose answer is known."
+        default=0.05, ge=0, le=1, description="Share of tasks handed out whose answer is known."
     )
-    open_tasks: bool = Field(True, description="Whether a vote on an unknown task adds the task.")
-    open_workers: bool = Field(True, description="Whether a vote of an unknown worker adds them.")
+    open_tasks: bool = Field(
+        default=True, description="Whether a vote on an unknown task adds the task."
+    )
+    open_workers: bool = Field(
+        default=True, description="Whether a vote of an unknown worker adds them."
+    )
     settle_seconds: float = Field(
-        30, ge=1, le=86_400, description="How often all votes are fitted anew, if there are more."
+        default=30,
+        ge=1,
+        le=86_400,
+        description="How often all votes are fitted anew, if there are more.",
     )

@@ -243,3 +243,14 @@ def as_bytes(frame: pl.DataFrame, format: str) -> bytes:
     else:
         frame.write_csv(file)
     return file.getvalue()
+
+
+def diagnosis(project: Project) -> dict[str, Any]:
+    """What `quorate diagnose --json` says."""
+    from quorate.diagnosis import diagnose
+
+    result = result_of(project)
+    if project.diagnosed is None or project.diagnosed[0] is not result:
+        project.diagnosed = (result, diagnose(result).as_dict())
+    found: dict[str, Any] = project.diagnosed[1]
+    return found

@@ -19,6 +19,7 @@ SUMMARIES = {
     "methods": "List the methods, or the options of one.",
     "report": "Make a page of what VOTES tell: workers, disputed tasks, classes, what to ask next.",
     "review": "List the tasks of VOTES that a person should look at, the least certain first.",
+    "serve": "Take votes over HTTP, and hand out the next task.",
     "simulate": "Draw a crowd whose truth is known.",
 }
 

@@ -216,6 +216,25 @@ class Store:
             self._file_lock.close()
 
 
+@contextmanager
+def beside(address: str) -> Iterator[Connection]:
+    """A transaction beside a server that may be running."""
+    if not is_postgresql(address):
+        if not Path(address).exists():
+            raise DataError(f"There is no database {address}: start it with `quorate serve`.")
+        _require_own_file(Path(address))
+    engine = _postgresql(address) if is_postgresql(address) else _sqlite(Path(address))
+    try:
+        with engine.connect().execution_options(immediate=True) as connection, connection.begin():
+            migrate(connection, masked(address))
+            yield connection
+    except exc.SQLAlchemyError as error:
+        cause = " ".join(str(getattr(error, "orig", None) or error).split())
+        raise UnavailableError(f"{masked(address)} cannot be used: {cause}.") from None
+    finally:
+        engine.dispose()
+
+
 def _insert_columns(table: Table) -> Any:
     """Rows as arrays, a parameter for each column: one statement however many there are."""
     cells = [func.unnest(bindparam(c.name, type_=ARRAY(c.type))) for c in table.columns]

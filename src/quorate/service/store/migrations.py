@@ -20,8 +20,13 @@ def _first(connection: Connection) -> None:
     tables.metadata.create_all(connection, tables=chosen)
 
 
+def _tokens(connection: Connection) -> None:
+    """Who may do what, and who did what."""
+    tables.metadata.create_all(connection, tables=[tables.tokens, tables.audit])
+
+
 # Step i leads to version i + 1. A step that was released is never changed.
-STEPS: tuple[Callable[[Connection], None], ...] = (_first,)
+STEPS: tuple[Callable[[Connection], None], ...] = (_first, _tokens)
 VERSION = len(STEPS)
 
 

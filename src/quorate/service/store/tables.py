@@ -132,4 +132,29 @@ leases = Table(
     _number("until"),
 )
 
+# Since version 2.
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _text("digest"),  # of the secret, which nobody keeps
+    _text("role"),
+    _text("name"),
+    _text("project", nullable=True),
+    _text("worker", nullable=True),
+    _number("created"),
+    _number("revoked", nullable=True),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    _number("at"),
+    _text("caller"),
+    _text("role"),
+    _text("what"),
+    Column("status", Integer, nullable=False),
+)
+
 NAMED = {"task": tasks, "worker": workers, "label": classes}
