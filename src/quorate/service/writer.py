@@ -158,7 +158,11 @@ class Writer:
                 log.exception("%s could not be counted, and is read again", draft.project.name)
                 self._doubtful.add(draft.project)
         for action in group.then:
-            action()
+            try:
+                action()
+            except Exception:
+                log.exception("What was written could not be taken over")
+                self._doubtful |= {draft.project for draft in group.drafts.values()}
 
     def _recover(self) -> None:
         """Look again at projects of which it is not known what was written."""
