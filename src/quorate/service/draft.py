@@ -85,6 +85,13 @@ class Draft:
             self._next[role] += 1
         return id
 
+    def _numbers(self, role: str, names: Sequence[str]) -> list[int]:
+        """The numbers of names, some of which may be new."""
+        known, new = self._names[role].ids_for(names)
+        if not new:
+            return known
+        return [self._number(role, name) for name in names]
+
     # Votes.
 
     def add_votes(
@@ -98,12 +105,13 @@ class Draft:
         taken_back = self._require_votes(votes, correct)
         first = self._last + 1
         self.removed += taken_back
-        for vote in votes:
-            self._last += 1
-            ids = [self._number(role, name) for role, name in zip(tables.NAMED, vote, strict=True)]
-            self.votes.append((self._last, *ids))  # type: ignore[arg-type]
-            self.batch.append(first)
-            self._said[vote[0], vote[1]] = self._last
+        columns = zip(tables.NAMED, zip(*votes, strict=True), strict=True)
+        task, worker, label = (self._numbers(role, names) for role, names in columns)
+        ids = range(first, first + len(votes))
+        self._last += len(votes)
+        self.votes += zip(ids, task, worker, label, strict=True)
+        self.batch += [first] * len(votes)
+        self._said.update(((t, w), id) for (t, w, _), id in zip(votes, ids, strict=True))
         kind = "correct" if correct else "add"
         return self._receipt(key, Receipt(first, len(votes), digest), kind, sender)
 
@@ -209,10 +217,11 @@ class Draft:
     def require_labels(self, labels: Iterable[str]) -> None:
         """Refuse labels that are none of the project's."""
         classes = self.project.settings.classes
-        for label in labels:
-            if classes is not None and label not in classes:
-                known = ", ".join(map(shown, classes[:20]))
-                raise DataError(f"There is no label {shown(label)}: there are {known}.")
+        if classes is None:
+            return
+        for label in set(labels).difference(classes):
+            known = ", ".join(map(shown, classes[:20]))
+            raise DataError(f"There is no label {shown(label)}: there are {known}.")
 
     def know(self, answers: Sequence[tuple[str, str | None]]) -> int:
         """Known answers, by name; None takes one back. How many are new."""

@@ -54,7 +54,7 @@ class Allow:
     def __init__(self, role: str) -> None:
         self.role = role
 
-    def __call__(self, request: Request) -> Caller:
+    async def __call__(self, request: Request) -> Caller:
         caller = caller_of(request)
         if not caller.may(self.role):
             raise ForbiddenError(f"This is for a {self.role}, not for a {caller.role}.")

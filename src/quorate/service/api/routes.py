@@ -14,13 +14,15 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
+from pydantic import ValidationError
 from sqlalchemy import func, select
 
 from quorate.errors import DataError
 from quorate.service import handing, views
 from quorate.service.api import schemas
-from quorate.service.api.access import Admin, AnyWorker, Requester
+from quorate.service.api.access import Admin, AnyWorker, Caller, Requester
 from quorate.service.failures import STATUS, MissingError
 from quorate.service.project import Project
 from quorate.service.service import Service
@@ -55,6 +57,99 @@ def project_of(request: Request, name: str) -> Project:
 async def done(future: Future[Any]) -> Any:
     """What the writer answers, once it is committed."""
     return await asyncio.wrap_future(future)
+
+
+# Votes.
+
+
+VOTES = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/NewVotes"}}}}
+TAKES_VOTES: dict[str, Any] = {"requestBody": {"required": True, **VOTES}}
+
+
+@router.post(
+    "/projects/{project}/votes",
+    status_code=201,
+    response_model=schemas.Taken,
+    tags=["votes"],
+    openapi_extra=TAKES_VOTES,
+)
+async def add_votes(request: Request, project: InProject, caller: AnyWorker) -> Response:
+    """Take votes: answered once they are kept for good."""
+    return await _take(request, project, caller, correct=False)
+
+
+@router.post(
+    "/projects/{project}/votes/correct",
+    response_model=schemas.Taken,
+    tags=["votes"],
+    openapi_extra=TAKES_VOTES,
+)
+async def correct_votes(request: Request, project: InProject, caller: AnyWorker) -> Response:
+    """Take votes in place of those that these workers gave on these tasks before."""
+    return await _take(request, project, caller, correct=True)
+
+
+async def _take(request: Request, project: str, caller: Caller, *, correct: bool) -> Response:
+    """Votes are most of what a server is sent: they are read straight from the bytes."""
+    found = project_of(request, project)
+    try:
+        new = schemas.NEW_VOTES.validate_json(await request.body())
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_url=False)) from None
+    votes = [(vote["task"], vote["worker"], vote["label"]) for vote in new["votes"]]
+    if caller.worker is not None:
+        for _, worker, _ in votes:
+            caller.require_worker(worker)
+    how: dict[str, Any] = {"key": new.get("key"), "sender": caller.name, "correct": correct}
+    receipt = await done(service_of(request).vote(found, votes, **how))
+    repeated = "true" if receipt.repeated else "false"
+    taken = f'{{"votes":{receipt.size},"first":{receipt.vote},"repeated":{repeated}}}'
+    return Response(taken, 200 if correct else 201, media_type="application/json")
+
+
+@router.post("/projects/{project}/votes/withdraw", tags=["votes"])
+async def withdraw_votes(
+    request: Request, project: InProject, these: schemas.Withdrawals, caller: AnyWorker
+) -> schemas.Taken:
+    """Take votes back, as if they had never come."""
+    for vote in these.votes:
+        caller.require_worker(vote.worker)
+    pairs = [(vote.task, vote.worker) for vote in these.votes]
+    service, found = service_of(request), project_of(request, project)
+    receipt = await done(service.withdraw(found, pairs, key=these.key, sender=caller.name))
+    return schemas.Taken(votes=receipt.size, first=receipt.vote, repeated=receipt.repeated)
+
+
+@router.get("/projects/{project}/next", tags=["votes"])
+def next_tasks(
+    request: Request,
+    project: InProject,
+    caller: AnyWorker,
+    worker: Annotated[Name, Query()],
+    n: Annotated[int, Query(ge=1, le=100)] = 1,
+) -> schemas.Next:
+    """The tasks where a vote of this worker is worth most, leased to them for a while."""
+    caller.require_worker(worker)
+    service = service_of(request)
+    service.require_lead()
+    handed = handing.hand_out(project_of(request, project), worker, n)
+    tasks = [schemas.Handout(**task._asdict()) for task in handed.tasks]
+    return schemas.Next(tasks=tasks, reason=handed.reason)
+
+
+@router.post("/projects/{project}/release", tags=["votes"])
+def release_tasks(
+    request: Request, project: InProject, these: schemas.Withdrawals, caller: AnyWorker
+) -> schemas.Added:
+    """Give tasks back without a vote, so that others get them."""
+    found, released = project_of(request, project), 0
+    for lease in these.votes:
+        caller.require_worker(lease.worker)
+    with found.lock:
+        for lease in these.votes:
+            task, worker = found.id_of("task", lease.task), found.id_of("worker", lease.worker)
+            released += task is not None and worker is not None and found.take_lease(task, worker)
+    return schemas.Added(added=released)
 
 
 # Projects.
@@ -220,81 +315,6 @@ async def change_worker(
         del given["paused"]
     await done(service_of(request).change_worker(found, worker, given))
     return await run_in_threadpool(lambda: schemas.Worker(**views.worker_view(found, worker)))
-
-
-# Votes.
-
-
-@router.post("/projects/{project}/votes", status_code=201, tags=["votes"])
-async def add_votes(
-    request: Request, project: InProject, new: schemas.NewVotes, caller: AnyWorker
-) -> schemas.Taken:
-    """Take votes: answered once they are kept for good."""
-    return await _take(request, project, new, caller, correct=False)
-
-
-@router.post("/projects/{project}/votes/correct", tags=["votes"])
-async def correct_votes(
-    request: Request, project: InProject, new: schemas.NewVotes, caller: AnyWorker
-) -> schemas.Taken:
-    """Take votes in place of those that these workers gave on these tasks before."""
-    return await _take(request, project, new, caller, correct=True)
-
-
-async def _take(
-    request: Request, project: str, new: schemas.NewVotes, caller: Any, *, correct: bool
-) -> schemas.Taken:
-    for vote in new.votes:
-        caller.require_worker(vote.worker)
-    votes = [(vote.task, vote.worker, vote.label) for vote in new.votes]
-    how: dict[str, Any] = {"key": new.key, "sender": caller.name, "correct": correct}
-    receipt = await done(service_of(request).vote(project_of(request, project), votes, **how))
-    return schemas.Taken(votes=receipt.size, first=receipt.vote, repeated=receipt.repeated)
-
-
-@router.post("/projects/{project}/votes/withdraw", tags=["votes"])
-async def withdraw_votes(
-    request: Request, project: InProject, these: schemas.Withdrawals, caller: AnyWorker
-) -> schemas.Taken:
-    """Take votes back, as if they had never come."""
-    for vote in these.votes:
-        caller.require_worker(vote.worker)
-    pairs = [(vote.task, vote.worker) for vote in these.votes]
-    service, found = service_of(request), project_of(request, project)
-    receipt = await done(service.withdraw(found, pairs, key=these.key, sender=caller.name))
-    return schemas.Taken(votes=receipt.size, first=receipt.vote, repeated=receipt.repeated)
-
-
-@router.get("/projects/{project}/next", tags=["votes"])
-def next_tasks(
-    request: Request,
-    project: InProject,
-    caller: AnyWorker,
-    worker: Annotated[Name, Query()],
-    n: Annotated[int, Query(ge=1, le=100)] = 1,
-) -> schemas.Next:
-    """The tasks where a vote of this worker is worth most, leased to them for a while."""
-    caller.require_worker(worker)
-    service = service_of(request)
-    service.require_lead()
-    handed = handing.hand_out(project_of(request, project), worker, n)
-    tasks = [schemas.Handout(**task._asdict()) for task in handed.tasks]
-    return schemas.Next(tasks=tasks, reason=handed.reason)
-
-
-@router.post("/projects/{project}/release", tags=["votes"])
-def release_tasks(
-    request: Request, project: InProject, these: schemas.Withdrawals, caller: AnyWorker
-) -> schemas.Added:
-    """Give tasks back without a vote, so that others get them."""
-    found, released = project_of(request, project), 0
-    for lease in these.votes:
-        caller.require_worker(lease.worker)
-    with found.lock:
-        for lease in these.votes:
-            task, worker = found.id_of("task", lease.task), found.id_of("worker", lease.worker)
-            released += task is not None and worker is not None and found.take_lease(task, worker)
-    return schemas.Added(added=released)
 
 
 # Answers.

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,  # as pydantic needs them before Python 3.12
+)
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from typing_extensions import TypedDict
 
 from quorate.service.settings import Name, ProjectName, Settings
 
@@ -192,6 +198,23 @@ class NewVotes(Wire):
 
     votes: list[NewVote] = Field(min_length=1, max_length=MOST_VOTES)
     key: Key | None = None
+
+
+class _Vote(TypedDict):
+    task: Name
+    worker: Name
+    label: Name
+
+
+class _Votes(TypedDict):
+    votes: Annotated[list[_Vote], Field(min_length=1, max_length=MOST_VOTES)]
+    key: NotRequired[Key | None]
+
+
+_Vote.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
+_Votes.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
+# The same as `NewVotes`, in dictionaries, which takes half the time.
+NEW_VOTES: TypeAdapter[_Votes] = TypeAdapter(_Votes)
 
 
 class Withdrawn(Wire):
