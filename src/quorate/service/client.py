@@ -47,7 +47,8 @@ class HandedOut(NamedTuple):
 class Client:
     """A project on a server.
 
-    Votes are sent under a key, so that what is sent again after a connection broke counts once.
+    Votes are sent under a key, so that what is sent again after a connection broke (which happens
+    by itself, unless `again` is False) counts once.
 
     `url` is that of the server, `project` the project's name, and `token` what `quorate serve
     token` printed. A client is for one thread at a time.
@@ -161,25 +162,31 @@ class Client:
         """Take one vote."""
         return self.add([(task, worker, label)], key=key)
 
-    def add(self, votes: Sequence[Sequence[str]], *, key: str | None = None) -> Taken:
+    def add(
+        self, votes: Sequence[Sequence[str]], *, key: str | None = None, again: bool = True
+    ) -> Taken:
         """Take votes, rows of task, worker and label, that are counted together."""
-        return self._votes("/votes", _rows(votes, ("task", "worker", "label")), key)
+        return self._votes("/votes", _rows(votes, ("task", "worker", "label")), key, again)
 
-    def correct(self, votes: Sequence[Sequence[str]], *, key: str | None = None) -> Taken:
+    def correct(
+        self, votes: Sequence[Sequence[str]], *, key: str | None = None, again: bool = True
+    ) -> Taken:
         """Take votes in place of those that these workers gave on these tasks."""
-        return self._votes("/votes/correct", _rows(votes, ("task", "worker", "label")), key)
+        return self._votes("/votes/correct", _rows(votes, ("task", "worker", "label")), key, again)
 
-    def withdraw(self, votes: Sequence[Sequence[str]], *, key: str | None = None) -> Taken:
+    def withdraw(
+        self, votes: Sequence[Sequence[str]], *, key: str | None = None, again: bool = True
+    ) -> Taken:
         """Take votes back: rows of task and worker."""
-        return self._votes("/votes/withdraw", _rows(votes, ("task", "worker")), key)
+        return self._votes("/votes/withdraw", _rows(votes, ("task", "worker")), key, again)
 
     def release(self, task: str, worker: str) -> None:
         """Give a task back without a vote."""
         self._of_project("POST", "/release", {"votes": [{"task": task, "worker": worker}]})
 
-    def _votes(self, path: str, rows: list[dict[str, str]], key: str | None) -> Taken:
+    def _votes(self, path: str, rows: list[dict[str, str]], key: str | None, again: bool) -> Taken:
         body = {"votes": rows, "key": key or uuid.uuid4().hex}
-        return Taken(**self._of_project("POST", path, body, again=True))
+        return Taken(**self._of_project("POST", path, body, again=again))
 
     # Answers.
 

@@ -232,13 +232,26 @@ def list_tasks(
     return schemas.Tasks(tasks=tasks, **_page(total, offset, len(tasks)))
 
 
-@router.get("/projects/{project}/tasks/{task}", tags=["tasks"])
+@router.get("/projects/{project}/tasks/{task:path}/explanation", tags=["answers"])
+def explain_task(
+    request: Request, project: InProject, task: InName, caller: Requester
+) -> dict[str, Any]:
+    """Why a task has its answer: what each vote adds to it, and which would change it."""
+    found = project_of(request, project)
+    with found.lock:
+        if found.id_of("task", task) is None:
+            raise MissingError(f"There is no task {task!r}.")
+    explained: dict[str, Any] = views.result_of(found).explain(task).as_dict()
+    return explained
+
+
+@router.get("/projects/{project}/tasks/{task:path}", tags=["tasks"])
 def get_task(request: Request, project: InProject, task: InName, caller: Requester) -> schemas.Task:
     """A task: its votes, its answer, the probability of each class, and what workers see of it."""
     return schemas.Task(**views.task_view(project_of(request, project), task))
 
 
-@router.patch("/projects/{project}/tasks/{task}", tags=["tasks"])
+@router.patch("/projects/{project}/tasks/{task:path}", tags=["tasks"])
 async def change_task(
     request: Request,
     project: InProject,
@@ -254,19 +267,6 @@ async def change_task(
             del given[field]
     await done(service_of(request).change_task(found, task, given))
     return await run_in_threadpool(lambda: schemas.Task(**views.task_view(found, task)))
-
-
-@router.get("/projects/{project}/tasks/{task}/explanation", tags=["answers"])
-def explain_task(
-    request: Request, project: InProject, task: InName, caller: Requester
-) -> dict[str, Any]:
-    """Why a task has its answer: what each vote adds to it, and which would change it."""
-    found = project_of(request, project)
-    with found.lock:
-        if found.id_of("task", task) is None:
-            raise MissingError(f"There is no task {task!r}.")
-    explained: dict[str, Any] = views.result_of(found).explain(task).as_dict()
-    return explained
 
 
 # Workers.
@@ -292,7 +292,7 @@ def list_workers(
     return schemas.Workers(workers=rows, **_page(len(frame), offset, len(rows)))
 
 
-@router.get("/projects/{project}/workers/{worker}", tags=["workers"])
+@router.get("/projects/{project}/workers/{worker:path}", tags=["workers"])
 def get_worker(
     request: Request, project: InProject, worker: InName, caller: Requester
 ) -> schemas.Worker:
@@ -300,7 +300,7 @@ def get_worker(
     return schemas.Worker(**views.worker_view(project_of(request, project), worker))
 
 
-@router.patch("/projects/{project}/workers/{worker}", tags=["workers"])
+@router.patch("/projects/{project}/workers/{worker:path}", tags=["workers"])
 async def change_worker(
     request: Request,
     project: InProject,
