@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -106,7 +107,11 @@ def guarded(server: Server) -> Server:
             worker = role == "worker"
             grant = Grant(role, role, "birds" if worker else None, "ann" if worker else None)
             server.tokens[role] = make_token(connection, grant, 0)
-    return server
+    for _ in range(200):  # a server notices within a second
+        if server.raw("GET", "/api/v1/projects")[0] == 401:
+            return server
+        time.sleep(0.05)
+    pytest.fail("the tokens were not noticed")
 
 
 def routes() -> Iterator[tuple[str, str]]:
@@ -237,7 +242,8 @@ def test_answers_carry_strict_headers(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["'; DROP TABLE votes; --", "<script>alert(1)</script>", "../../etc/passwd", "%00", "é ☃"]
+    "name",
+    ["'; DROP TABLE votes; --", "<script>alert(1)</script>", "../../etc/passwd", "%00", "é ☃"],
 )
 def test_names_are_data(server: Server, name: str) -> None:
     with Client(server.url, "birds") as client:
