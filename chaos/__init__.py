@@ -3,7 +3,7 @@ files that are not quite what they should be."""
 
 from __future__ import annotations
 
-from chaos import cluster, online, outputs, readers, stores
+from chaos import cluster, online, outputs, readers, serve, stores
 
 ATTACKS = (
     *online.ATTACKS,
@@ -11,4 +11,5 @@ ATTACKS = (
     *outputs.ATTACKS,
     *readers.ATTACKS,
     *cluster.ATTACKS,
+    *serve.ATTACKS,
 )

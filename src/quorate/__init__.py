@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from quorate.ranking import rank as rank
     from quorate.result import Result as Result
     from quorate.result import load as load
+    from quorate.service.client import Client as Client
     from quorate.scoring import Scores as Scores
     from quorate.scoring import scores as scores
     from quorate.simulation.crowd import Crowd as Crowd
@@ -122,6 +123,7 @@ _NAMES = {
     "quorate.online": ("Online",),
     "quorate.ranking": ("Ranking", "rank"),
     "quorate.result": ("Result", "load"),
+    "quorate.service.client": ("Client",),
     "quorate.scoring": ("Scores", "scores"),
     "quorate.simulation.crowd": ("Crowd",),
     "quorate.simulation.drawing": ("simulate",),

@@ -17,8 +17,8 @@ from tests.online.test_gold import crowd_gold
 from tests.online.test_online import crowd_votes, state_of
 
 from quorate import Online
-from quorate.online import database, keeping, online, settling
-from quorate.online.database import _packed, _unpacked
+from quorate.online import keeping, online, settling, store
+from quorate.online.store import packed, unpacked
 
 Change = Callable[[bytes], bytes]
 TASKS = 30
@@ -85,14 +85,14 @@ def rewrite_checkpoints(place: Path, change: Change) -> int:
 
 def without_fit(state: bytes) -> bytes:
     """As versions wrote it that did not keep what was settled."""
-    return _packed(_unpacked(state)._replace(fit=None))
+    return packed(unpacked(state)._replace(fit=None))
 
 
 def with_another_fit(result: bytes) -> Change:
     def change(state: bytes) -> bytes:
-        found = _unpacked(state)
+        found = unpacked(state)
         fit = found.fit and found.fit._replace(result=result)
-        return _packed(found._replace(fit=fit))
+        return packed(found._replace(fit=fit))
 
     return change
 
@@ -164,7 +164,7 @@ def test_the_fit_of_another_version_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = settled_in(tmp_path, method="auto")
-    monkeypatch.setattr(database, "__version__", "another")
+    monkeypatch.setattr(store, "__version__", "another")
     fits = []
     monkeypatch.setattr(
         settling, "fitted", lambda *given, fit=settling.fitted: fits.append(1) or fit(*given)

@@ -7,29 +7,36 @@ without. SQLite does not check what it reads, so every row has a checksum.
 
 from __future__ import annotations
 
-import io
 import json
 import sqlite3
 import warnings
-import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import __version__
 from quorate.errors import DataError
 from quorate.online import wal
 from quorate.online.checkpoints import thinned
-from quorate.online.ledger import Checkpoint, KeptFit
+from quorate.online.ledger import Checkpoint
+from quorate.online.store import (
+    NOTHING,
+    UNREADABLE,
+    Content,
+    Event,
+    NumberedNames,
+    Seen,
+    packed,
+    unpacked,
+)
 
 APPLICATION = 0x51756F72
 FORMAT = 2
@@ -43,11 +50,8 @@ ROWS_AT_A_TIME, ROWS_PER_STATEMENT = 500_000, 64
 FACTORS = (2654435761, 2246822519, 3266489917, 668265263)
 MORE_FACTORS = (*FACTORS, 374761393, 1640531527)
 MASK = 2**32 - 1
-# What a checkpoint raises that another version, or nobody, has written.
-UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
 INSERT_VOTE = "INSERT INTO votes VALUES (?, ?, ?, ?, ?)"
 INSERT_VOTE_ON_NEW_TASK = "INSERT INTO votes_on_new_tasks VALUES (?, ?, ?, ?, ?, ?, ?)"
-NumberedNames = Mapping[str, Iterable[tuple[int, Any]]]
 
 SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL, checksum INTEGER NOT NULL);
@@ -124,63 +128,6 @@ END;
 """
 
 
-# Known answers that were given together: the ids of a task and of its label, or None.
-GoldRows = tuple[tuple[int, int | None], ...]
-
-
-class Event(NamedTuple):
-    """Known answers, or none for a settling; `after` is the last vote that came before."""
-
-    after: int
-    gold: GoldRows = ()
-
-
-class Content(NamedTuple):
-    """Rows that came after others: names by role, votes (id, task, worker, label) with the first of
-    those that each was added together with, votes that were removed, and what happened between the
-    votes."""
-
-    names: dict[str, list[Any]]
-    votes: NDArray[np.int64]
-    batch: NDArray[np.int64]
-    removed: list[int]
-    events: list[Event]
-
-    @property
-    def steps(self) -> NDArray[np.int64]:
-        """How many votes each step had: none for an event. Votes that were added together are a
-        step."""
-        batches, sizes = np.unique(self.batch, return_counts=True)
-        after = [event.after for event in self.events]
-        before = np.searchsorted(batches, after, side="right")
-        steps: NDArray[np.int64] = np.insert(sizes, before, 0)
-        return steps
-
-    @property
-    def n_settlings(self) -> int:
-        return sum(not event.gold for event in self.events)
-
-    def without(self, removed: Collection[int]) -> Content:
-        """The same, as if some votes had never come."""
-        if not removed:
-            return self
-        stay = ~np.isin(self.votes[:, 0], list(removed))
-        return self._replace(votes=self.votes[stay], batch=self.batch[stay])
-
-
-class Seen(NamedTuple):
-    """Up to where a database has been read: the last vote, and how many removals, settlings and
-    known answers."""
-
-    vote: int
-    removed: int
-    settlings: int
-    gold: int
-
-
-NOTHING = Content({}, np.zeros((0, 4), np.int64), np.zeros(0, np.int64), [], [])
-
-
 class Database:
     """One file, which one process writes and any number read."""
 
@@ -205,6 +152,11 @@ class Database:
             raise
         self._execute = self._connection.cursor().execute
         self._version = -1
+
+    @property
+    def place(self) -> str:
+        """The directory."""
+        return str(self.directory)
 
     def _connect(self, sync: bool) -> sqlite3.Connection:
         with self._told("cannot be opened"):
@@ -402,7 +354,7 @@ class Database:
         self._transact(write)
 
     def put_checkpoint(self, vote: int, settling: int, checkpoint: Checkpoint) -> None:
-        state, execute = _packed(checkpoint), self._connection.execute
+        state, execute = packed(checkpoint), self._connection.execute
 
         def write() -> None:
             row = (vote, settling, state, _check(state))
@@ -593,43 +545,8 @@ class Database:
             for state, checksum in self._connection.execute(query, (vote, settling)):
                 if isinstance(state, bytes) and _check(state) == checksum:
                     with suppress(*UNREADABLE):
-                        return _unpacked(state)
+                        return unpacked(state)
         return None
-
-
-def _packed(checkpoint: Checkpoint) -> bytes:
-    """A checkpoint in bytes; an array of zeros and ones, as hard answers are, in bits."""
-    arrays, shapes = dict(checkpoint.arrays), {}
-    for name, array in arrays.items():
-        if array.dtype == np.float64 and array.ndim == 2 and ((array == 0) | (array == 1)).all():
-            shapes[name], arrays[name] = array.shape, np.packbits(array != 0)
-    about: dict[str, Any] = {
-        "steps": checkpoint.steps,
-        "votes": checkpoint.votes,
-        "names": checkpoint.names,
-        "bits": shapes,
-    }
-    if checkpoint.fit is not None:
-        about["fitted by"] = __version__
-        arrays["fit"] = np.frombuffer(checkpoint.fit.result, np.uint8)
-        if checkpoint.fit.weight is not None:
-            arrays["fit_weight"] = checkpoint.fit.weight
-    blob = io.BytesIO()
-    np.savez(blob, allow_pickle=False, about=np.array(json.dumps(about)), **arrays)
-    return blob.getvalue()
-
-
-def _unpacked(state: bytes) -> Checkpoint:
-    with np.load(io.BytesIO(state), allow_pickle=False) as archive:
-        arrays: dict[str, NDArray[Any]] = dict(archive)
-    about = json.loads(str(arrays.pop("about")))
-    for name, (height, width) in about.get("bits", {}).items():
-        bits = np.unpackbits(arrays[name], count=height * width)
-        arrays[name] = bits.reshape(height, width).astype(np.float64)
-    fit = None
-    if about.get("fitted by") == __version__:  # another version may fit otherwise
-        fit = KeptFit(arrays.pop("fit").tobytes(), arrays.pop("fit_weight", None))
-    return Checkpoint(about["steps"], about["votes"], tuple(about["names"]), arrays, fit)
 
 
 def _schema_of(connection: sqlite3.Connection) -> set[Any]:

@@ -18,10 +18,11 @@ from quorate.errors import DataError, QuorateError, UsageError
 from quorate.kernels import Codes
 from quorate.online import takeover
 from quorate.online.checkpoints import next_due
-from quorate.online.database import NAME, NOTHING, Content, Database, Event, Seen
+from quorate.online.database import NAME, Database
 from quorate.online.ledger import ROLES, SETTLING, Checkpoint, KeptFit, Known, Ledger, Settled
 from quorate.online.names import Names
 from quorate.online.settling import kept_fit
+from quorate.online.store import NOTHING, Content, Event, Seen, VoteStore
 from quorate.result import load
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if hasattr(os, "register_at_fork"):
 class Keeper:
     """Keeps one `Online`, and brings it up to date with what is kept."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: VoteStore) -> None:
         self.database = database
         self.notes = database.notes
         self.removed: set[int] = set()
@@ -80,7 +81,7 @@ class Keeper:
         try:
             keeper = cls(database)
             if TRUTH not in database.settings():
-                keeper._create(make, {**(old or {}), **chosen}, old)
+                keeper._create(database, make, {**(old or {}), **chosen}, old)
             else:
                 keeper._require_same(chosen)
             online = make(**keeper._settings())
@@ -91,13 +92,17 @@ class Keeper:
         return online
 
     def _create(
-        self, make: Callable[..., Online], given: dict[str, Any], old: dict[str, Any] | None
+        self,
+        database: Database,
+        make: Callable[..., Online],
+        given: dict[str, Any],
+        old: dict[str, Any] | None,
     ) -> None:
         """All in one transaction, what an old directory holds with it."""
         files: dict[str, str | bytes] = {}
         start, votes = given.pop("start", None), given.pop("votes", None)
         if old is not None:
-            files |= takeover.old_files(self.database.directory)
+            files |= takeover.old_files(database.directory)
         if start is not None:
             files[START] = _bytes_of(start.write)
             if votes is not None:
@@ -111,12 +116,12 @@ class Keeper:
         names = {role: begun[role].names for role in ROLES}
         content = NOTHING._replace(names=names)
         if old is not None:
-            content, notes = takeover.old_votes(self.database.directory, names)
+            content, notes = takeover.old_votes(database.directory, names)
             self.notes += notes
             if not old:
                 self.notes.append("settings.json could not be read: the settings are those given.")
         numbered = {role: enumerate(some) for role, some in content.names.items()}
-        self.database.create(files, numbered, content)
+        database.create(files, numbered, content)
 
     def _settings(self) -> dict[str, Any]:
         """What to make the `Online` with."""
@@ -124,7 +129,7 @@ class Keeper:
 
     def _require_same(self, given: dict[str, Any]) -> None:
         """Settings of the first opening hold; given again they have to be the same."""
-        where = self.database.directory
+        where = self.database.place
         if "start" in given or "votes" in given:
             raise UsageError(f"{where} has begun already: leave start and votes out.")
         kept = _kept_settings(self.database.settings())
@@ -140,13 +145,13 @@ class Keeper:
     def require_this_process(self) -> None:
         if self._forks != forks:
             raise UsageError(
-                f"{self.database.directory} was opened before this process was forked from the one"
+                f"{self.database.place} was opened before this process was forked from the one"
                 " that has it open: open it here, with read_only=True while the other has it."
             )
 
     def require_writable(self) -> None:
         if self.database.read_only:
-            raise UsageError(f"{self.database.directory} was opened to read only.")
+            raise UsageError(f"{self.database.place} was opened to read only.")
 
     # What is kept.
 
@@ -212,11 +217,18 @@ class Keeper:
         known = {role: len(ledger.names[role].kept) for role in ROLES}
         seen = Seen(ledger.last_id, len(self.removed), ledger.n_settlings, ledger.n_gold)
         content = self.database.read(known, seen)
+        if any(event.after < seen.vote for event in content.events):
+            return False  # it came between votes that are counted
+        return self.take(online, content)
+
+    def take(self, online: Online, content: Content) -> bool:
+        """Count rows that are kept and came after what is counted; whether the ledger is whole."""
+        ledger = online.ledger
         for role, names in content.names.items():
             ledger.names[role].learn(names)
         for column, role in enumerate(ROLES, start=1):
             if (content.votes[:, column] >= len(ledger.names[role].kept)).any():
-                raise DataError(f"{self.database.path} is damaged: it lacks names of {role}s.")
+                raise DataError(f"{self.database.place} is damaged: it lacks names of {role}s.")
         events = [_by_name(event, ledger.names) for event in content.events]
         self.removed.update(content.removed)
         online.forget(content.removed)
@@ -260,7 +272,7 @@ class Keeper:
         if fit is not None and not online.take_kept_fit(fit):
             online.ledger = ledger
             return False
-        self._due = _due_after(restored)
+        self._due = self._due_after(restored)
         return True
 
     def _checkpoints(
@@ -308,13 +320,20 @@ class Keeper:
             self.notes.append(str(error))
 
     def _put_checkpoint(self, ledger: Ledger) -> None:
+        self._due, self._settled = self._due_after(ledger), False
+        checkpoint = self.checkpoint_now(ledger)
+        if checkpoint is not None:
+            self.database.put_checkpoint(ledger.last_id, ledger.n_settlings, checkpoint)
+
+    def checkpoint_now(self, ledger: Ledger) -> Checkpoint | None:
+        """What is to be kept of the state; nothing while some votes cannot be counted: who opens it
+        does not know of them yet, and would take others for them."""
         if self._uncountable:
-            return  # who opens it does not know of them yet, and would take others for them
-        self._due, self._settled = _due_after(ledger), False
+            return None
         checkpoint = ledger.checkpoint()
         if ledger.settled is not None:
             checkpoint = checkpoint._replace(fit=self._fit_to_keep(ledger.settled))
-        self.database.put_checkpoint(ledger.last_id, ledger.n_settlings, checkpoint)
+        return checkpoint
 
     def _fit_to_keep(self, settled: Settled) -> KeptFit | None:
         try:
@@ -327,6 +346,12 @@ class Keeper:
         """Before everything that is kept is read again."""
         self.removed.clear()
         self.last_vote, self._due = 0, next_due(0)
+
+    def _due_after(self, ledger: Ledger) -> int:
+        """How many votes there are when the next checkpoint is due: after a settling at once, since
+        a checkpoint of that itself is none to go back to."""
+        votes = ledger.ids.height
+        return votes + 1 if ledger.settled is not None else next_due(votes)
 
     def start_anew(self, votes: int) -> None:
         """After so many votes others will be counted."""
@@ -370,13 +395,6 @@ class Keeper:
             self.database.close()
 
 
-def _due_after(ledger: Ledger) -> int:
-    """How many votes there are when the next checkpoint is due: after a settling at once, since a
-    checkpoint of that itself is none to go back to."""
-    votes = ledger.ids.height
-    return votes + 1 if ledger.settled is not None else next_due(votes)
-
-
 def _settlings_in(sizes: NDArray[np.int64], events: Sequence[Known]) -> tuple[int, bool]:
     """How many of some steps are settlings, and whether the last one is."""
     those = events[: int(np.count_nonzero(sizes == 0))]
@@ -413,7 +431,7 @@ def _by_name(event: Event, names: Mapping[str, Names]) -> Known:
     try:
         return tuple((tasks[t], None if c is None else classes[c]) for t, c in event.gold)
     except IndexError:
-        raise DataError("votes.db is damaged: it lacks names of known answers.") from None
+        raise DataError("The votes are damaged: there lack names of known answers.") from None
 
 
 def _kept_settings(kept: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,13 +29,14 @@ from quorate.online.ledger import ROLES, Checkpoint, KeptFit, Known, Ledger, Red
 from quorate.online.names import Names, plain
 from quorate.online.next_tasks import Outlook, most_valuable
 from quorate.online.settling import (
+    fit_by_auto,
     in_codes_of,
     result_kept,
-    settled_by_auto,
     settled_by_em,
     votes_of_auto,
 )
 from quorate.online.state import State
+from quorate.online.store import Content
 from quorate.result import Result
 from quorate.trust import ExpectedError
 from quorate.votes import KnownAnswers, Votes, complete_rows, read_table, read_votes, shown
@@ -60,6 +61,15 @@ class Quality(NamedTuple):
     accuracy: float
     low: float
     high: float
+
+
+class Settling(NamedTuple):
+    """A fit of the votes up to a step, which can be made without holding anybody up."""
+
+    history: tuple[Any, ...]
+    steps: int
+    after: int  # the last vote that it knows of
+    fit: Callable[[], Result]
 
 
 class Online:
@@ -115,6 +125,7 @@ class Online:
         self._removed: set[int] = set()  # votes that are still counted
         self._redo: Redo | None = None
         self._unsure = False  # whether something was cut short
+        self._rewinds = 0
         self.ledger = self._begin()
         self._checkpoints = [self.ledger.checkpoint()]
         self._outlook: Outlook | None = None
@@ -320,6 +331,7 @@ class Online:
             self.ledger = self.ledger.at(self._checkpoint_before(steps))
         self._checkpoints = [c for c in self._checkpoints if c.steps <= steps]
         self._outlook = None
+        self._rewinds += 1
         if self._keeper is not None:
             self._keeper.start_anew(self.ledger.ids.height)
 
@@ -718,15 +730,94 @@ class Online:
         return True
 
     def _fitted(self) -> Settled:
+        return self._in_codes(self._fit_to_make()())
+
+    def _fit_to_make(self) -> Callable[[], Result]:
+        """The fit of the votes as they are now, whenever it is made."""
         if self._auto is not None:
-            names, gold = self.ledger.names, self.ledger.gold
-            return settled_by_auto(self._auto, self._labels(), names, gold)
-        votes, engine = self._votes(), Threads()
+            return fit_by_auto(self._auto, self._labels(), self.ledger.names, self.ledger.gold)
+        votes = self._votes()
         model = replace(self._model, init=self._model.confusion(self.ledger.state.params()))
-        found = run(model, votes.blocks, Request(engine))
-        engine.close()
-        # Where it began is no option of the caller's.
-        return settled_by_em(result_of(replace(found, model=self._model), votes))
+
+        def fit() -> Result:
+            engine = Threads()
+            found = run(model, votes.blocks, Request(engine))
+            engine.close()
+            # Where it began is no option of the caller's.
+            return result_of(replace(found, model=self._model), votes)
+
+        return fit
+
+    def _in_codes(self, result: Result) -> Settled:
+        of_em = self._auto is None
+        return settled_by_em(result) if of_em else in_codes_of(self.ledger.names, result)
+
+    # For whoever looks inside, while others count: under the `lock`.
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Held, nothing changes."""
+        return self._lock
+
+    def up_to_date(self) -> Ledger:
+        """The ledger, with everything counted that is to be; of use under the lock."""
+        self._ready()
+        return self.ledger
+
+    def doubt(self, *, everything: bool = False) -> None:
+        """Look again at what is kept before anything else is said: what came since, or all."""
+        self._unsure = True
+        if everything:
+            self.ledger.whole = False
+
+    # Settling aside, while votes come.
+
+    def settling(self) -> Settling:
+        """A settling of the votes as they are now, to be fitted while others come."""
+        with self._lock:
+            self._ready()
+            return Settling(
+                self._history(), self.ledger.n_steps, self._last_id, self._fit_to_make()
+            )
+
+    @property
+    def _last_id(self) -> int:
+        return self.ledger.last_id if self._keeper is None else self._keeper.last_vote
+
+    def _history(self) -> tuple[Any, ...]:
+        """What only changes by something else than further votes."""
+        n_events, n_classes = len(self.ledger.events), self.ledger.state.n_classes
+        return id(self.ledger), self._rewinds, n_events, n_classes
+
+    def holds(self, settling: Settling) -> bool:
+        """Whether nothing but votes has come since, few enough to be counted again."""
+        with self._lock:
+            self._ready()
+            same = settling.history == self._history()
+            return same and self.ledger.can_undo(settling.steps)
+
+    def take_settling(self, settling: Settling, result: Result) -> None:
+        """Go on as if what `holds` had been settled before the votes that came since."""
+        with self._lock:
+            if not self.holds(settling):
+                raise UsageError("More than votes came while they were settled: settle again.")
+            since = Redo(self.ledger, settling.steps, set())
+            self._unsure = True
+            self._rewind(settling.steps)
+            self.ledger.settle(self._in_codes(result))
+            for step in range(len(since)):
+                self.count_again(*since.step(step))
+            self._unsure = False
+
+    def take(self, content: Content) -> None:
+        """Count what was just kept by others, as if it had been read."""
+        with self._lock:
+            self._ready()
+            assert self._keeper is not None
+            self._unsure = True
+            if not self._keeper.take(self, content):
+                self._recover()
+            self._unsure = False
 
     def _votes(self) -> Votes:
         """All votes, by name."""

@@ -4,7 +4,7 @@ and how it is kept, so that it need not be fitted again."""
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,15 +23,19 @@ from quorate.result import Result, load
 from quorate.votes import KnownAnswers, Votes, with_gold
 
 
-def settled_by_auto(
+def fit_by_auto(
     model: Auto, labels: Labels, names: Mapping[str, Names], gold: Mapping[Any, Any]
-) -> Settled:
-    """The fit, in the codes of the names that are given."""
-    engine = Threads()
-    plan = Plan(model, Request(engine), discount=None)
-    result = fitted(_as_read(labels, names), _known_answers(gold), plan)
-    engine.close()
-    return in_codes_of(names, result)
+) -> Callable[[], Result]:
+    """The fit of these votes, still to be made: votes that come meanwhile change nothing in it."""
+    votes, known = _as_read(labels, names), _known_answers(gold)
+
+    def fit() -> Result:
+        engine = Threads()
+        result = fitted(votes, known, Plan(model, Request(engine), discount=None))
+        engine.close()
+        return result
+
+    return fit
 
 
 def in_codes_of(names: Mapping[str, Names], result: Result) -> Settled:

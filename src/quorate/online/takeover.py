@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.online.database import Content, Event
 from quorate.online.ledger import ROLES
+from quorate.online.store import Content, Event
 
 HEAD = struct.Struct("<II")
 STARTS = (b'["add"', b'["remove"', b'["settle"')

@@ -22,6 +22,7 @@ SUMMARIES = {
     "rank": "Rank systems by comparisons of pairs.",
     "report": "Make a page of what VOTES tell: workers, disputed tasks, classes, what to ask next.",
     "review": "List the tasks of VOTES that a person should look at, the least certain first.",
+    "serve": "Take votes over HTTP, and hand out the next task.",
     "scores": "Turn numeric ratings into a consensus score for each task.",
     "simulate": "Draw a crowd whose truth is known.",
 }

@@ -1,0 +1,212 @@
+"""What the server takes: votes one by one and in batches, and how long the next task takes.
+
+The server is a process of its own, the client another, on the same machine. Beside seconds by the
+clock there are those of the processor, which do not depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from chaos.postgres import postgresql
+from quorate.service.client import Client
+
+CLASSES = ("no", "yes")
+Send = Callable[[int, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@contextmanager
+def server(database: str) -> Iterator[tuple[str, psutil.Process, float]]:
+    """A server of a database: its address, its process, and processor seconds until it listened."""
+    command = [sys.executable, "-m", "quorate", "serve", database, "--port", "0"]
+    port = _free_port()
+    command[-1] = str(port)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.search(r"http://\S+:\d+", line)
+    assert found is not None, line
+    watched = psutil.Process(process.pid)
+    try:
+        yield found[0], watched, sum(watched.cpu_times()[:2])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def request(method: str, path: str, body: Any = None) -> bytes:
+    """A request as it goes over the wire."""
+    content = b"" if body is None else json.dumps(body).encode()
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
+    return (head + "Content-Type: application/json\r\n\r\n").encode() + content
+
+
+async def exchange(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes
+) -> tuple[int, bytes]:
+    """The status and the content of an answer."""
+    writer.write(sent)
+    head = await reader.readuntil(b"\r\n\r\n")
+    found = re.search(rb"content-length: (\d+)", head, re.I)
+    body = await reader.readexactly(int(found[1])) if found else b""
+    return int(head[9:12]), body
+
+
+async def load(
+    url: str, connections: int, seconds: float, make: Callable[[int], bytes], status: int
+) -> tuple[int, list[float]]:
+    """Send requests over connections for a while: how many were answered, and how long each
+    took."""
+    host, port = url.removeprefix("http://").split(":")
+    took: list[float] = []
+    end = time.perf_counter() + seconds
+
+    async def one(number: int) -> None:
+        reader, writer = await asyncio.open_connection(host, int(port))
+        while time.perf_counter() < end:
+            sent = make(number)
+            begun = time.perf_counter()
+            answered, body = await exchange(reader, writer, sent)
+            took.append(time.perf_counter() - begun)
+            assert answered == status, (answered, body)
+        writer.close()
+
+    await asyncio.gather(*(one(i) for i in range(connections)))
+    return len(took), took
+
+
+def percentile(took: list[float], share: float) -> float:
+    """In milliseconds."""
+    return sorted(took)[min(int(share * len(took)), len(took) - 1)] * 1000
+
+
+def measure(
+    name: str, run: tuple[int, list[float]], seconds: float, each: int, processor: float, own: float
+) -> dict[str, Any]:
+    """A row of the table."""
+    n, took = run
+    row = {
+        "what": name,
+        "requests": n,
+        "per second": round(n * each / seconds),
+        "p50 ms": round(percentile(took, 0.5), 1),
+        "p99 ms": round(percentile(took, 0.99), 1),
+        "server µs each": round(processor / max(n * each, 1) * 1e6),
+        "client µs each": round(own / max(n * each, 1) * 1e6),
+        "per second of two cores": round(2 * n * each / max(processor + own, 1e-9)),
+    }
+    print(
+        "  ".join(
+            f"{key} {value:,}" if key != "what" else f"{value:24}" for key, value in row.items()
+        ),
+        flush=True,
+    )
+    return row
+
+
+def votes_of(batch: int, tasks: int, tag: str) -> Callable[[int], bytes]:
+    """Requests with votes that no other request has."""
+    counts: dict[int, int] = {}
+    draw = random.Random(tag)
+
+    def make(connection: int) -> bytes:
+        start = counts.get(connection, 0)
+        counts[connection] = start + batch
+        votes = [
+            {
+                "task": f"t{(start + i) % tasks}",
+                "worker": f"{tag}{connection}-{(start + i) // tasks}",
+                "label": draw.choice(CLASSES),
+            }
+            for i in range(batch)
+        ]
+        key = f"{tag}-{connection}-{start}"
+        return request("POST", "/api/v1/projects/load/votes", {"votes": votes, "key": key})
+
+    return make
+
+
+def whole_load(database: str, seconds: float, tasks: int) -> list[dict[str, Any]]:
+    """All of it, on one database."""
+    rows = []
+    with server(database) as (url, process, started):
+        print(f"start: {started:.2f} s of the processor", flush=True)
+        with Client(url) as client:
+            client.create("load", classes=CLASSES, target_confidence=0.9999, settle_seconds=86400)
+            client.add_tasks(f"t{i}" for i in range(tasks))
+            client.add_workers(f"asks{i}" for i in range(50))
+        cases: list[tuple[str, int, int, Callable[[int], bytes], int]] = [
+            ("votes one by one", 50, 1, votes_of(1, tasks, "a"), 201),
+            ("votes in batches of 100", 8, 100, votes_of(100, tasks, "b"), 201),
+            ("next", 4, 1, _asking(), 200),
+        ]
+        for name, connections, each, make, status in cases:
+            before, own = _seconds(process), time.process_time()
+            run = asyncio.run(load(url, connections, seconds, make, status))
+            used = _seconds(process) - before
+            spent = time.process_time() - own
+            rows.append(measure(name, run, seconds, each, used, spent))
+        print(f"memory: {process.memory_info().rss / 1e6:,.0f} MB", flush=True)
+    return rows
+
+
+def _asking() -> Callable[[int], bytes]:
+    asked = {"n": 0}
+
+    def make(connection: int) -> bytes:
+        asked["n"] += 1
+        worker = f"asks{asked['n'] % 50}"
+        return request("GET", f"/api/v1/projects/load/next?worker={worker}")
+
+    return make
+
+
+def _seconds(process: psutil.Process) -> float:
+    return float(sum(process.cpu_times()[:2]))
+
+
+def main() -> None:
+    """Run it on both databases."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--tasks", type=int, default=100_000)
+    parser.add_argument("--databases", default="sqlite,postgresql")
+    given = parser.parse_args()
+    for kind in given.databases.split(","):
+        with ExitStack() as stack:
+            if kind == "postgresql":
+                database = stack.enter_context(postgresql())
+            else:
+                place = stack.enter_context(tempfile.TemporaryDirectory())
+                database = str(Path(place) / "load.db")
+            print(f"{kind}: {given.tasks:,} tasks, {given.seconds:g} seconds each", flush=True)
+            whole_load(database, given.seconds, given.tasks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""`quorate serve`: votes come in over HTTP, the next task goes out."""

@@ -1,0 +1,239 @@
+"""Where the next vote is worth most: kept up to date task by task, so that asking is quick.
+
+For each task there is its posterior and the expected error after some more votes of an average
+worker (`assignment.gain`); a task on which votes come is looked at again when somebody next asks,
+all of them after a settling and when the crowd has become another. Tasks that are handed out count
+as if their votes were on the way. Of the best by that, the worker who asks gets the one where a
+vote of theirs, by their own confusion matrix, is worth most.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.assignment.asking import NOTHING
+from quorate.assignment.gain import errors_ahead, horizon, worth
+from quorate.assignment.plan import CROWD
+from quorate.kernels import Floats, entropy
+from quorate.online.ballots import Column
+from quorate.online.ledger import Ledger
+from quorate.online.sums import learned
+from quorate.service.settings import Settings
+
+CANDIDATES = 256  # the best for an average worker, among which the best for this one is
+DRIFT = 1 / 20  # more votes, of all: then the average worker may be another
+OPENNESS = 1e-6  # by how much, of equal gains, the more open task counts for more
+PRIORITY = 10.0  # a point of priority outweighs any gain
+
+
+class Standing(NamedTuple):
+    """How far the tasks are."""
+
+    tasks: int
+    open: int  # to further votes
+    error: float  # expected share of wrong labels among those whose answer is not known
+
+
+class Ranking:
+    """The tasks of a project by what a vote on them is worth."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.priority, self.closed = Column(np.float64), Column(np.bool_)
+        self._leased, self._votes = Column(np.int32), Column(np.int32)
+        self._known = Column(np.bool_)
+        self._code = Column(np.int64)  # of a task in the ledger, -1 without votes
+        self._posterior: Floats = np.zeros((0, 0))
+        self._ahead: Floats = np.zeros((0, 0))
+        self._value: Floats = np.zeros(0)  # minus infinity where no vote is asked for
+        self._changed: set[int] = set()
+        self._all, self._looked_at = True, 0
+        self._ledger: Ledger | None = None
+        self._average: Floats = np.zeros((0, 0))
+
+    def __len__(self) -> int:
+        return self.priority.height
+
+    # What changes.
+
+    def grow(self, n: int) -> None:
+        """There are so many tasks now."""
+        before = len(self)
+        for column in (self.priority, self.closed, self._leased, self._votes, self._known):
+            column.grow(n)
+        self._code.grow(n)
+        self._code.values[before:] = -1
+        self._changed.update(range(before, n))
+
+    def touch(self, tasks: Any) -> None:
+        """These have to be looked at again."""
+        self._changed.update(tasks)
+
+    def touch_all(self) -> None:
+        """All have to."""
+        self._all = True
+
+    def lease(self, task: int, more: int) -> None:
+        """One more, or one less, worker has a task."""
+        self._leased.values[task] += more
+        if task < len(self._value) and task not in self._changed:
+            self._revalue(np.array([task]))
+
+    # What is asked.
+
+    def standing(self, ledger: Ledger) -> Standing:
+        """How far the tasks are, with everything looked at."""
+        self._look(ledger)
+        unknown = ~self._known.values
+        error = float(self._ahead[unknown, 0].mean()) if unknown.any() else 0.0
+        return Standing(len(self), int(np.isfinite(self._value).sum()), error)
+
+    def best_for(self, ledger: Ledger, worker: int | None, answered: Any, n: int) -> list[int]:
+        """The n tasks best for a worker (by code, None if new), but for those they answered."""
+        self._look(ledger)
+        value = self._value.copy()
+        value[answered] = -np.inf
+        size = min(max(CANDIDATES, n), len(value))
+        some = np.argpartition(-value, size - 1)[:size] if size < len(value) else np.arange(size)
+        some = np.sort(some[np.isfinite(value[some])])
+        if not len(some):
+            return []
+        own = self._worth(
+            some, errors_ahead(self._posterior[some], self._confusion(ledger, worker))
+        )
+        order = np.argsort(-own, kind="stable")[:n]
+        found: list[int] = some[order].tolist()
+        return found
+
+    def confidence(self, ledger: Ledger, task: int) -> float:
+        """How sure a task's answer is."""
+        self._look(ledger)
+        return float(1 - self._ahead[task, 0])
+
+    def least_sure(self, ledger: Ledger, n: int) -> list[int]:
+        """Tasks with votes whose answers are least sure."""
+        self._look(ledger)
+        error = np.where(self._votes.values > 0, self._ahead[:, 0], -1.0)
+        order = np.argsort(-error, kind="stable")[:n]
+        found: list[int] = order[error[order] > 0].tolist()
+        return found
+
+    # Looking.
+
+    def _look(self, ledger: Ledger) -> None:
+        n_classes = ledger.state.n_classes
+        drifted = ledger.n_votes > self._looked_at * (1 + DRIFT) + 20
+        if (
+            self._all
+            or ledger is not self._ledger
+            or drifted
+            or (n_classes != self._posterior.shape[1])
+        ):
+            self._look_at_all(ledger)
+        elif self._changed:
+            self._look_at(ledger, np.array(sorted(self._changed), dtype=np.int64))
+        self._changed.clear()
+
+    def _look_at_all(self, ledger: Ledger) -> None:
+        n, k = len(self), max(ledger.state.n_classes, 1)
+        names = ledger.names["task"]
+        self._code.values[:] = -1
+        ids = names.ids.values
+        self._code.values[ids[ids < n]] = np.flatnonzero(ids < n)
+        self._ledger, self._looked_at = ledger, ledger.n_votes
+        self._average = _average(ledger)
+        self._posterior, self._ahead = np.zeros((n, k)), np.zeros((n, horizon(k) + 1))
+        self._value = np.zeros(n)
+        self._all = False
+        if n:
+            self._look_at(ledger, np.arange(n))
+
+    def _look_at(self, ledger: Ledger, tasks: NDArray[np.int64]) -> None:
+        """Bring some tasks up to date."""
+        self._make_room(len(self))
+        names, state = ledger.names["task"], ledger.state
+        new = tasks[self._code.values[tasks] < 0]
+        for task in new.tolist():
+            found = names.get(names.kept[task])
+            self._code.cells[task] = -1 if found is None else found
+        code = self._code.values[tasks]
+        voted = code >= 0
+        prior = np.array(state._prior()) if state.n_classes else np.ones(1)
+        self._posterior[tasks] = prior
+        if voted.any():
+            codes = code[voted].astype(np.int32)
+            _, indptr = state.ballots.of_tasks(codes)
+            self._votes.values[tasks[voted]] = np.diff(indptr)
+            self._posterior[tasks[voted]] = state.posteriors(codes)
+        self._votes.values[tasks[~voted]] = 0
+        gold, kept = ledger.gold, names.kept
+        self._known.values[tasks] = [kept[t] in gold for t in tasks.tolist()] if gold else False
+        self._ahead[tasks] = errors_ahead(self._posterior[tasks], self._average)
+        self._revalue(tasks)
+
+    def _make_room(self, n: int) -> None:
+        if n > len(self._value):
+            grown = n - len(self._value)
+            self._posterior = np.pad(self._posterior, ((0, grown), (0, 0)))
+            self._ahead = np.pad(self._ahead, ((0, grown), (0, 0)))
+            self._value = np.pad(self._value, (0, grown), constant_values=-np.inf)
+
+    def _revalue(self, tasks: NDArray[np.int64]) -> None:
+        """What votes on some tasks are worth to an average worker; where none is asked for, less
+        than nothing."""
+        value = self._worth(tasks, self._ahead[tasks])
+        self._value[tasks] = np.where(self._asked_for(tasks), value, -np.inf)
+
+    def _worth(self, tasks: NDArray[np.int64], ahead: Floats) -> Floats:
+        gain = np.zeros(len(tasks))
+        leased = np.minimum(self._leased.values[tasks], ahead.shape[1] - 2)
+        for on_the_way in np.unique(leased).tolist():
+            these = leased == on_the_way
+            gain[these] = worth(ahead[these, on_the_way:])
+        crowded = self._leased.values[tasks] + self._votes.values[tasks]
+        openness = OPENNESS * entropy(self._posterior[tasks])
+        value: Floats = gain + openness + PRIORITY * self.priority.values[tasks]
+        value -= OPENNESS / 100 * crowded
+        return value
+
+    def _asked_for(self, tasks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tasks that are open, not known, and neither sure nor covered."""
+        rule = self.settings
+        votes = self._votes.values[tasks]
+        coming = votes + self._leased.values[tasks]
+        asked: NDArray[np.bool_] = ~(self.closed.values[tasks] | self._known.values[tasks])
+        if rule.most_votes is not None:
+            asked &= coming < rule.most_votes
+        if rule.target_confidence is not None:
+            unsure = 1 - self._ahead[tasks, 0] < rule.target_confidence
+            asked &= unsure | (coming < rule.least_votes)
+        elif rule.target_error is None and rule.budget is None:
+            may_change = worth(self._ahead[tasks]) > NOTHING
+            asked &= may_change | (coming < rule.least_votes)
+        return asked
+
+    def _confusion(self, ledger: Ledger, worker: int | None) -> Floats:
+        """The confusion matrix ``[truth, label]`` of a worker, who counts as the crowd's average
+        until their votes speak for themselves."""
+        if worker is None:
+            return self._average
+        state = ledger.state
+        code = np.array([worker], dtype=np.int32)
+        prior = np.array(state._prior())
+        params = learned(state.sums, code, np.log(np.maximum(prior, 1e-300)), prior)
+        votes = float(state.sums.tally(code).sum())
+        own = state.model.confusion(params)[0]
+        blended: Floats = (votes * own + CROWD * self._average) / (votes + CROWD)
+        return blended
+
+
+def _average(ledger: Ledger) -> Floats:
+    """The crowd's confusion matrix; before there is one, that of people who are mostly right."""
+    k = max(ledger.state.n_classes, 1)
+    if ledger.n_votes < 2 * CROWD:
+        return np.full((k, k), 0.25 / max(k - 1, 1)) + np.eye(k) * (0.75 - 0.25 / max(k - 1, 1))
+    average: Floats = ledger.state.sums.average()
+    return average

@@ -1,0 +1,153 @@
+"""The votes of a project are kept as those of an `Online` in a directory are."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from quorate.errors import DataError
+from quorate.online import Online
+from quorate.online.keeping import Keeper
+from quorate.service.failures import UnavailableError
+from quorate.service.store import ProjectVotes, Store, tables
+from quorate.service.store.database import Changes, back_up
+
+CLASSES = ["cat", "dog", "owl"]
+
+
+def with_project(address: str) -> Store:
+    store = Store(address)
+    changes = Changes()
+    changes.add(tables.projects, [(1, "birds", "{}", 0, False)])
+    changes.add(tables.classes, [(1, i, name) for i, name in enumerate(CLASSES)])
+    store.write(changes)
+    return store
+
+
+def opened(store: Store) -> Online:
+    online = Online(classes=CLASSES)
+    online.keep(Keeper(ProjectVotes(store, 1)))
+    return online
+
+
+def play(online: Online, seed: int) -> None:
+    """Votes, one and many, known answers, removals and settlings."""
+    draw = random.Random(seed)
+
+    def vote() -> tuple[str, str, str]:
+        return f"t{draw.randrange(30)}", f"w{draw.randrange(6)}", draw.choice(CLASSES)
+
+    for _ in range(40):
+        online.add(vote())
+    online.add([vote() for _ in range(50)])
+    online.add_gold({"t1": "cat", "new": "owl"})
+    task, worker, label = vote()
+    online.add((task, worker, label))
+    online.remove(task, worker)
+    online.settle()
+    for _ in range(20):
+        online.add(vote())
+    online.remove_gold("t1")
+
+
+def test_the_same_calls_leave_the_same_state_in_a_directory_and_in_a_project(
+    address: str, tmp_path: Path
+) -> None:
+    store = with_project(address)
+    with Online.open(tmp_path / "online", classes=CLASSES) as directory:
+        play(directory, 3)
+        play(opened(store), 3)
+        again = opened(store)
+        assert again.result().labels.rows() == directory.result().labels.rows()
+        assert again.answers()[2].tolist() == directory.answers()[2].tolist()
+        assert again.n_votes == directory.n_votes
+        assert not again.notes
+    store.close()
+
+
+def test_a_checkpoint_is_where_it_goes_on_from(address: str) -> None:
+    store = with_project(address)
+    online = opened(store)
+    play(online, 5)
+    online.settle()
+    online.add(("t1", "w1", "dog"))
+    state = online.answers()[2].tolist()
+    counted: list[int] = []
+    again = Online(classes=CLASSES)
+    count = again.count_again
+    again.count_again = lambda ids, *rest: (counted.append(len(ids)), count(ids, *rest))[1]  # type: ignore[method-assign]
+    again.keep(Keeper(ProjectVotes(store, 1)))
+    assert again.answers()[2].tolist() == state
+    assert sum(counted) <= 1
+    store.close()
+
+
+def test_one_server_leads(address: str) -> None:
+    first = with_project(address)
+    if first.is_postgresql:
+        second = Store(address)
+        with pytest.raises(UnavailableError, match="this one only reads"):
+            second.write(Changes())
+        first.close()
+        assert second.lead()
+        second.close()
+    else:
+        with pytest.raises(DataError, match="is served already"):
+            Store(address)
+        first.close()
+        Store(address).close()
+
+
+def test_a_follower_sees_what_the_leader_writes(address: str) -> None:
+    leader = with_project(address)
+    if not leader.is_postgresql:
+        pytest.skip("SQLite has one server only")
+    writing, follower = opened(leader), Store(address)
+    reading = Online(classes=CLASSES)
+    reading.keep(Keeper(ProjectVotes(follower, 1, read_only=True)))
+    play(writing, 7)
+    assert reading.n_votes == writing.n_votes
+    assert reading.answers()[2].tolist() == writing.answers()[2].tolist()
+    follower.close()
+    leader.close()
+
+
+def test_what_cannot_be_written_changes_nothing(address: str) -> None:
+    store = with_project(address)
+    changes = Changes()
+    changes.add(tables.votes, [(1, 1, 0, 0, 0)])
+    changes.add(tables.projects, [(1, "the same number", "{}", 0, False)])
+    with pytest.raises(UnavailableError, match="nothing changed"):
+        store.write(changes)
+    assert ProjectVotes(store, 1).read({}, opened_nothing()).votes.size == 0
+    store.close()
+
+
+def opened_nothing() -> object:
+    from quorate.online.store import Seen
+
+    return Seen(0, 0, 0, 0)
+
+
+def test_what_is_no_database_of_the_server_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("task,worker,label\n" * 100)
+    with pytest.raises(DataError, match="no database of `quorate serve`"):
+        Store(str(tmp_path / "text.db"))
+    with pytest.raises(DataError, match="is a directory"):
+        Store(str(tmp_path))
+    with pytest.raises(DataError, match="there is no directory"):
+        Store(str(tmp_path / "nowhere" / "project.db"))
+
+
+def test_a_copy_is_the_same(tmp_path: Path) -> None:
+    store = with_project(str(tmp_path / "project.db"))
+    play(opened(store), 9)
+    back_up(tmp_path / "project.db", tmp_path / "copy.db")
+    with pytest.raises(DataError, match="there already"):
+        back_up(tmp_path / "project.db", tmp_path / "copy.db")
+    copy = Store(str(tmp_path / "copy.db"))
+    assert opened(copy).answers()[2].tolist() == opened(store).answers()[2].tolist()
+    copy.close()
+    store.close()
