@@ -3,7 +3,7 @@
 from quorate.report.assignment import show_assignment
 from quorate.report.comparison import show_comparison
 from quorate.report.conversion import show_conversion
-from quorate.report.crowd import show_crowd
+from quorate.report.crowd import show_crowd, show_play
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
 from quorate.report.explanation import show_explanation, show_explanations
@@ -24,6 +24,7 @@ __all__ = [
     "show_explanations",
     "show_method",
     "show_methods",
+    "show_play",
     "show_report",
     "show_review",
     "show_summary",
