@@ -3,7 +3,7 @@
 from quorate.report.assignment import show_assignment
 from quorate.report.comparison import show_comparison
 from quorate.report.conversion import show_conversion
-from quorate.report.crowd import show_crowd
+from quorate.report.crowd import show_crowd, show_play
 from quorate.report.datasets import show_data_sets
 from quorate.report.diagnosis import show_diagnosis
 from quorate.report.estimate import show_estimate
@@ -29,8 +29,12 @@ __all__ = [
     "show_explanations",
     "show_method",
     "show_methods",
+<<<<<<< HEAD
     "show_panel",
     "show_ranking",
+=======
+    "show_play",
+>>>>>>> live
     "show_report",
     "show_review",
     "show_scores",

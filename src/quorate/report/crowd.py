@@ -22,6 +22,21 @@ def show_crowd(crowd: dict[str, Any], console: Console) -> None:
     console.print(facts("Simulated", rows))
 
 
+def show_play(play: dict[str, Any], console: Console) -> None:
+    """Print what a simulated crowd did on a server, and how good the answers became."""
+    per_task = play["votes"] / max(play["tasks"], 1)
+    expected = play["expected_error"]
+    rows = [
+        ("project", play["project"]),
+        *((name, f"{play[name]:,}") for name in ("tasks", "workers")),
+        ("votes", f"{play['votes']:,}, {per_task:.1f} a task, in {play['seconds']:.1f} s"),
+        ("wrong labels", f"{play['wrong']:.1%}"),
+        ("the server expected", "nothing" if expected is None else f"{expected:.1%}"),
+        *([("it stopped", play["reason"])] if play["reason"] else []),
+    ]
+    console.print(facts("Played", rows))
+
+
 def _counted(kind: str, number: int) -> str:
     """
     Examples:

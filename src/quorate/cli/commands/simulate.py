@@ -82,6 +82,31 @@ SKILLS = options.together(
     skill("--ability-prior", Numbers(2), "Normal distribution of GLAD's abilities.", "MEAN,SD"),
     skill("--easiness-prior", Numbers(2), "Normal distribution of GLAD's log easiness.", "MEAN,SD"),
 )
+PLAYING = options.together(
+    click.option(
+        "--against",
+        metavar="URL",
+        help="Let the crowd work on that server: its workers ask for tasks, and vote.",
+    ),
+    click.option(
+        "--project",
+        metavar="NAME",
+        **options.told("quorate.service.playing:PROJECT"),
+        help="With --against: the project to make there.",
+    ),
+    click.option(
+        "--token",
+        metavar="TOKEN",
+        envvar="QUORATE_TOKEN",
+        help="With --against: a token of a requester or an admin, also by QUORATE_TOKEN.",
+    ),
+    click.option(
+        "--pace",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="VOTES",
+        help="With --against: votes a second, to watch; as fast as it goes unless given.",
+    ),
+)
 CONDUCT = options.together(
     conduct("--spammers", float, "Share of workers who answer whatever the truth."),
     conduct("--inverted", float, "Share of workers who say the next class."),
@@ -101,13 +126,16 @@ CONDUCT = options.together(
 @SKILLS
 @CONDUCT
 @some("--seed", whole, "Seed of the crowd.")
+@PLAYING
 @options.PRINTING
 def simulate(**given: Any) -> None:
     """Draw a crowd whose truth is known.
 
-    Its votes, the truth, the workers and the features of tasks can be written to files.
+    Its votes, the truth, the workers and the features of tasks can be written to files. With
+    --against it works on a server instead, which says who labels what.
     """
     printing = Printing.of(given)
+    playing = {name: given.pop(name) for name in ("against", "project", "token", "pace")}
     files = (
         File(given.pop("output"), attrgetter("votes")),
         File(given.pop("truth"), attrgetter("gold")),
@@ -117,6 +145,13 @@ def simulate(**given: Any) -> None:
     if files[-1].path is not None and not given["n_features"]:
         raise UsageError("There are no features to write: say how many with --n-features.")
     told = {NAMES.get(name, name): value for name, value in options.given(given).items()}
+    if playing["against"] is not None:
+        if any(file.path is not None for file in files):
+            raise UsageError("--against writes no files: the server has the votes.")
+        _play(told, printing, **playing)
+        return
+    if playing["project"] is not None or playing["pace"] is not None:
+        raise UsageError("--project and --pace are for --against: say which server.")
 
     def run(_: Any) -> Any:
         from quorate.simulation import simulate
@@ -128,3 +163,26 @@ def simulate(**given: Any) -> None:
         Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_crowd"), files, hint),
         printing,
     )
+
+
+def _play(
+    told: dict[str, Any],
+    printing: Printing,
+    against: str,
+    project: str | None,
+    token: str | None,
+    pace: float | None,
+) -> None:
+    """Let the crowd work on a server."""
+
+    def run(progress: Any) -> Any:
+        from quorate.service.client import Client
+        from quorate.service.playing import PROJECT, draw, play, set_up
+
+        crowd, name = draw(**told), project or PROJECT
+        with Client(against, token=token) as client:
+            set_up(client, name, crowd)
+        connect = lambda: Client(against, name, token=token)  # noqa: E731
+        return play(crowd, connect, pace=pace, progress=progress)
+
+    emit(Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_play")), printing)
