@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     from quorate.ranking import rank as rank
     from quorate.result import Result as Result
     from quorate.result import load as load
-    from quorate.service.client import Client as Client
     from quorate.scoring import Scores as Scores
     from quorate.scoring import scores as scores
+    from quorate.service.client import Client as Client
     from quorate.simulation.crowd import Crowd as Crowd
     from quorate.simulation.drawing import simulate as simulate
     from quorate.trust.correlated import Independence as Independence

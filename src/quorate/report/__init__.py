@@ -29,12 +29,9 @@ __all__ = [
     "show_explanations",
     "show_method",
     "show_methods",
-<<<<<<< HEAD
     "show_panel",
-    "show_ranking",
-=======
     "show_play",
->>>>>>> live
+    "show_ranking",
     "show_report",
     "show_review",
     "show_scores",
