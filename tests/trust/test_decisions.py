@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import hypergeom
 
 import quorate
 from quorate.answers import Overview, stratum
@@ -73,6 +74,52 @@ def test_the_promise_holds_over_draws_of_the_known() -> None:
             chosen = others[confidence[others] >= decision.min_confidence]
             errors.append((1 - right[chosen]).sum() / (n_known + len(chosen)))
         assert least < np.mean(errors) < 0.1 + 2 * np.std(errors) / 300**0.5
+
+
+def most_wrong(n_known: int, n_others: int, max_error: float, price: float) -> float:
+    """The mean share of wrong answers among the decided, of the worst crowd that there can be.
+
+    The tasks are gone through from the least confident up. An adversary who knows which known and
+    which other answers are wrong above says whether the next task is right or wrong, and stops at
+    the worst stratum that would be taken. ``worst[known][v, k]`` is what that comes to with v wrong
+    ones among the others above and k among the known.
+    """
+    before: list[Floats] = []
+    for others in range(n_others + 1):
+        worst: list[Floats] = []
+        v = np.arange(others + 1.0)[:, None]
+        for known in range(n_known + 1):
+            k = np.arange(known + 1.0)
+            errors = (price + k) / (n_known + 1) * n_others
+            taken = errors <= max_error * (n_known + others) + 1e-12
+            stopped = np.where(taken, v / (n_known + others), 0.0)
+            wrong, right = np.zeros((2, *stopped.shape))
+            n_wrong = np.maximum(v + k, 1)
+            n_right = np.maximum(others - v + known - k, 1)
+            if others:
+                wrong[1:] += (v / n_wrong)[1:] * before[known]
+                right[:-1] += ((others - v) / n_right)[:-1] * before[known]
+            if known:
+                wrong[:, 1:] += (k / n_wrong)[:, 1:] * worst[known - 1]
+                right[:, :-1] += ((known - k) / n_right)[:, :-1] * worst[known - 1]
+            worst.append(np.maximum(stopped, np.maximum(wrong, right)))
+        before = worst
+    means = []
+    for n_wrong_in_all in range(n_known + n_others + 1):
+        drawn = np.arange(max(0, n_wrong_in_all - n_others), min(n_known, n_wrong_in_all) + 1)
+        chances = hypergeom.pmf(drawn, n_known + n_others, n_wrong_in_all, n_known)
+        means.append(float(chances @ before[n_known][n_wrong_in_all - drawn, drawn]))
+    return max(means)
+
+
+@pytest.mark.parametrize(("n_known", "n_others"), [(19, 40), (25, 75), (10, 40)])
+def test_no_crowd_breaks_the_promise_and_its_price_is_not_too_high(
+    n_known: int, n_others: int
+) -> None:
+    assert most_wrong(n_known, n_others, 0.05, price=1) <= 0.05
+    if n_known > 10:
+        assert most_wrong(n_known, n_others, 0.05, price=0.9) > 0.05
+        assert most_wrong(n_known, n_others, 0.05, price=0.7) > 0.06
 
 
 def test_known_answers_are_decided_and_right() -> None:

@@ -69,7 +69,8 @@ def decide(overview: Overview, shift: Shift, check: Check | None, max_error: flo
     others = _from_above(tasks)
     decided = others + overview.known
     if check is not None and _can_promise(len(check.right), tasks.sum(), decided[0], max_error):
-        wrong = np.bincount(stratum(check.confidence), 1 - check.right, minlength=STRATA)
+        wrong: Floats = np.zeros(STRATA)
+        np.add.at(wrong, stratum(check.confidence), 1 - check.right)
         errors = (1 + _from_above(wrong)) / (len(check.right) + 1) * tasks.sum()
     else:
         check = None
