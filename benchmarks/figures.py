@@ -14,7 +14,12 @@ from typing import Any
 from quorate.report.plots.style import BLUE, COLOURS, GREY, RED, STYLE
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-LARGER = {"font.size": 9, "axes.titlesize": 9.5, "xtick.labelsize": 8, "ytick.labelsize": 8}
+LARGER: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
 # Who is who in the race from file to file: colour and dash by the contestant, not by its options.
 LOOKS = {
     "Quorate": (BLUE, "solid"),
@@ -107,8 +112,9 @@ def draw_field(tables: Sequence[Sequence[Mapping[str, Any]]], path: Path) -> Non
         axes.invert_yaxis()
         axes.set_xscale("symlog", linthresh=2)
         axes.set_xticks([0, 1, 2, 5, 10, 20, 50], ["best", "1", "2", "5", "10", "20", "50"])
+        axes.set_xlim(-0.2, None)
         axes.set(
-            xlabel="percentage points behind the best method: a dot for each data set, the mean"
+            xlabel="points behind the best method: a dot for each data set, a line for the mean"
         )
 
 
