@@ -14,7 +14,12 @@ from typing import Any
 from quorate.report.plots.style import BLUE, COLOURS, GREY, RED, STYLE
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-LARGER = {"font.size": 9, "axes.titlesize": 9.5, "xtick.labelsize": 8, "ytick.labelsize": 8}
+LARGER: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
 # Who is who in the race from file to file: colour and dash by the contestant, not by its options.
 LOOKS = {
     "Quorate": (BLUE, "solid"),
@@ -88,6 +93,31 @@ def draw_race(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         axes.set(xlabel="Crowd-Kit's time over ours: least, median and most of the data sets")
 
 
+def draw_field(tables: Sequence[Sequence[Mapping[str, Any]]], path: Path) -> None:
+    """How many points each method is behind the best of all on each public data set."""
+    rows = [row for table in tables for row in table if row["data"] != "mean"]
+    methods = [name for name in tables[-1][0] if name != "data"]
+    behind: dict[str, list[float]] = {name: [] for name in methods}
+    for row in rows:
+        best = min(row[name] for name in methods if row[name] is not None)
+        for name in methods:
+            if row[name] is not None:
+                behind[name].append(row[name] - best)
+    mean = {name: sum(points) / len(points) for name, points in behind.items()}
+    with figure(path, 4.6) as axes:
+        for name in sorted(methods, key=lambda name: mean[name]):
+            shown = name if len(behind[name]) == len(rows) else f"{name}, {len(behind[name])} sets"
+            axes.plot(behind[name], [shown] * len(behind[name]), "o", color=BLUE, alpha=0.35)
+            axes.plot([mean[name]], [shown], "|", color=RED, markersize=12, markeredgewidth=2)
+        axes.invert_yaxis()
+        axes.set_xscale("symlog", linthresh=2)
+        axes.set_xticks([0, 1, 2, 5, 10, 20, 50], ["best", "1", "2", "5", "10", "20", "50"])
+        axes.set_xlim(-0.2, None)
+        axes.set(
+            xlabel="points behind the best method: a dot for each data set, a line for the mean"
+        )
+
+
 def kept(name: str) -> Any:
     return json.loads((RESULTS / name / "results.json").read_text())
 
@@ -95,8 +125,9 @@ def kept(name: str) -> Any:
 def main() -> None:
     draw_files(kept("files")["runs"], RESULTS / "files" / "files.svg")
     draw_cost(kept("cost")["runs"], RESULTS / "cost" / "cost.svg")
-    race = next(t["rows"] for t in kept("field")["tables"] if t["name"] == "race")
-    draw_race(race, RESULTS / "field" / "race.svg")
+    field = {table["name"]: table["rows"] for table in kept("field")["tables"]}
+    draw_race(field["race"], RESULTS / "field" / "race.svg")
+    draw_field([field["error"], field["error-second"]], RESULTS / "field" / "behind.svg")
 
 
 if __name__ == "__main__":

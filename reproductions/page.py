@@ -164,7 +164,7 @@ def _compared(table: Mapping[str, Any], row: Mapping[str, Any]) -> str:
         return ours
     found = verdict([row])
     if found == "equal":
-        return f"{ours} ✓"
+        return f"{ours}&nbsp;✓"
     return f'<span class="{"near" if found == "spread" else "off"}">{ours} ({paper})</span>'
 
 

@@ -66,6 +66,12 @@ def test_nothing_that_is_printed_looks_lost(page: Path) -> None:
         assert [text for text in printed if "..." in text] == []
 
 
+def test_code_of_tutorials_fits_on_the_page() -> None:
+    pages = [ROOT / "docs" / "index.md", *(ROOT / "docs" / "start").glob("*.md")]
+    lines = [line for p in pages for _, code in blocks(p.read_text()) for line in code.splitlines()]
+    assert [line for line in lines if len(line) > 88] == []
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
 def test_ten_lines_are_ten_lines(page: str) -> None:
     section = (ROOT / page).read_text().split("\n## Ten lines\n")[1].split("\n## ")[0]
@@ -119,7 +125,7 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", WRITTEN, ids=name_of)
 def test_prose_is_at_most_100_columns_wide_and_in_the_words_of_the_field(page: Path) -> None:
     text = FENCED.sub("", page.read_text())
-    unbreakable = re.compile(r"^(\||!\[|<!--|    )|\]\(http|^\S+$")
+    unbreakable = re.compile(r"^(\||\[?!\[|<!--|    )|\]\(http|^\S+$")
     prose = [line for line in text.splitlines() if not unbreakable.search(line)]
     assert [line for line in prose if len(line) > 100] == []
     avoided = r"foret[eo]l|hidden vote|at most so many|by way of the disk|by lots|rehears"

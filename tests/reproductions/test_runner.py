@@ -110,6 +110,21 @@ def test_the_page_is_that_of_the_committed_results() -> None:
             assert (DOCS / "results" / result["experiment"] / f"{figure['name']}.svg").exists()
 
 
+def test_figures_and_page_are_made_again_of_what_is_kept(tmp_path: Path) -> None:
+    kept = tmp_path / "spectral" / "results.json"
+    kept.parent.mkdir()
+    shutil.copy(DOCS / "results" / "spectral" / "results.json", kept)
+    before = kept.read_bytes()
+    run = reproduce("--render", "--out", tmp_path, "--page", tmp_path / "page.md")
+    assert run.exit_code == 0, run.output
+    assert kept.read_bytes() == before
+    drawn_again = {path.name for path in kept.parent.glob("*.svg")}
+    assert drawn_again == {"figure-1.svg", "theorems.svg"}
+    assert "35 of 46" in (tmp_path / "page.md").read_text()
+    refused = reproduce("spectral", "--render", "--out", tmp_path)
+    assert refused.exit_code == 2 and "--render runs nothing" in refused.output
+
+
 # Data that is not there, or not whole.
 
 

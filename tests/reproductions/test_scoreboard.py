@@ -80,5 +80,5 @@ def test_methods_are_columns_and_the_paper_stands_where_it_differs() -> None:
     text = page([result(ROWS)], "results")
     assert "| data | vote | EM | EM, strict |" in text
     differs = '<span class="off">7.250 (7.120)</span>'
-    assert f"| rte | 10.310 ✓ | {differs} | 7.120 ✓ |" in text
+    assert f"| rte | 10.310&nbsp;✓ | {differs} | 7.120&nbsp;✓ |" in text
     assert '| dog | <span class="off">17.780 (19.580)</span> | 16.000 | - |' in text
