@@ -30,22 +30,34 @@ def show_review(found: Mapping[str, Any], console: Console) -> None:
         Column("next", "words"),
         Column("why", "words"),
         Column("votes", "words"),
-        Column("more votes"),
+        Column("settled by", "words"),
     ]
     rows = [
         {
-            "task": named(row["task"]),
+            "task": _task(row),
             "answer": named(row["label"]),
             "confidence": f"{row['confidence']:.3f}",
-            "next": "" if row["runner_up"] is None else named(row["runner_up"]),
+            "next": _runner_up(row),
             "why": row["why"],
             "votes": _votes(row),
-            "more votes": "" if row["more_votes"] is None else f"{row['more_votes']:,}",
+            "settled by": row["settled_by"],
         }
         for row in found["tasks"]
     ]
     title = f"{found['shown']:,} of {found['of']:,} tasks to look at, the least certain first"
     console.print(table(columns, rows, console.width, title=title))
+
+
+def _task(row: Mapping[str, Any]) -> str:
+    """Its name, and what is kept of it."""
+    kept = [named(value) for value in row["item"].values() if value is not None]
+    return ": ".join([named(row["task"]), *kept])
+
+
+def _runner_up(row: Mapping[str, Any]) -> str:
+    """The next label with its probability."""
+    others = [each for each in row["posterior"] if each["label"] != row["label"]]
+    return f"{named(others[0]['label'])} {others[0]['probability']:.3f}" if others else ""
 
 
 def _votes(row: Mapping[str, Any]) -> str:

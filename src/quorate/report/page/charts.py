@@ -265,8 +265,9 @@ def _svg(inside: str, width: float, height: float, kind: str, at: str, label: st
 
     moves = f' tabindex="0" role="region" aria-label="{escape(label)}"' if "matrix" in kind else ""
     return Markup(
-        f'<div class="figure {kind}"{moves}><svg class="{kind}" role="img" aria-label="{escape(label)}"'
-        f' data-at="{escape(at)}" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+        f'<div class="figure {kind}"{moves}><svg class="{kind}" role="img"'
+        f' aria-label="{escape(label)}" data-at="{escape(at)}" width="{width}"'
+        f' height="{height}" viewBox="0 0 {width} {height}">'
         f"{inside}</svg></div>"
     )
 
