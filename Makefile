@@ -92,4 +92,4 @@ $(VENV)/.installed-%: $(VENV)/.created pyproject.toml requirements.lock
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-label-studio site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio build site .mypy_cache .pytest_cache .ruff_cache .hypothesis

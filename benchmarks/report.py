@@ -66,8 +66,8 @@ def measure(name: str) -> None:
     print(
         f"{name:<14} fit {fit:6.2f} s, report {views:6.2f} s, page {drawing:5.2f} s:"
         f" {beyond:6.2f} s beyond the fit{limit}, {beyond / max(fit, 1e-9):.1f} times the fit;"
-        f" {size / 1e6:.2f} MB (limit {LARGEST / 1e6:g}); card {1000 * showing:.0f} ms, {len(card) / 1e3:.0f} KB"
-        f" (limit {LARGEST_CARD / 1e3:g})",
+        f" {size / 1e6:.2f} MB (limit {LARGEST / 1e6:g}); card {1000 * showing:.0f} ms,"
+        f" {len(card) / 1e3:.0f} KB (limit {LARGEST_CARD / 1e3:g})",
         flush=True,
     )
 

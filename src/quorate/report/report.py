@@ -25,9 +25,7 @@ def show_review(found: Mapping[str, Any], console: Console) -> None:
     """Print the tasks to look at, the least certain first."""
     columns = [
         Column("task", "words"),
-        Column("answer", "words"),
-        Column("confidence"),
-        Column("next", "words"),
+        Column("posterior", "words"),
         Column("why", "words"),
         Column("votes", "words"),
         Column("settled by", "words"),
@@ -35,9 +33,7 @@ def show_review(found: Mapping[str, Any], console: Console) -> None:
     rows = [
         {
             "task": _task(row),
-            "answer": named(row["label"]),
-            "confidence": f"{row['confidence']:.3f}",
-            "next": _runner_up(row),
+            "posterior": ", ".join(map(_probability, row["posterior"])),
             "why": row["why"],
             "votes": _votes(row),
             "settled by": row["settled_by"],
@@ -54,10 +50,8 @@ def _task(row: Mapping[str, Any]) -> str:
     return ": ".join([named(row["task"]), *kept])
 
 
-def _runner_up(row: Mapping[str, Any]) -> str:
-    """The next label with its probability."""
-    others = [each for each in row["posterior"] if each["label"] != row["label"]]
-    return f"{named(others[0]['label'])} {others[0]['probability']:.3f}" if others else ""
+def _probability(each: Mapping[str, Any]) -> str:
+    return f"{named(each['label'])} {each['probability']:.3f}"
 
 
 def _votes(row: Mapping[str, Any]) -> str:
