@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-LONGEST, MOST_ROWS = 80, 12  # letters of a cell, and rows of a table
+LONGEST, SENTENCE, MOST_ROWS = 80, 300, 12  # letters of a name and a sentence, rows of a table
 # Colours of the notebook itself, so that a card is readable in light and dark alike.
 STYLE = (
     "<style>.quorate-card{font:13px/1.45 system-ui,-apple-system,sans-serif;max-width:860px;"
@@ -20,7 +20,7 @@ STYLE = (
     "font:inherit;border:0}.quorate-card tr{background:transparent!important}"
     ".quorate-card th,.quorate-card td{padding:2px 16px 2px 0;text-align:left;vertical-align:top;"
     "border:0;border-bottom:1px solid rgba(128,128,128,.22);background:transparent;"
-    "overflow-wrap:anywhere;max-width:340px}.quorate-card th{font-weight:600}"
+    "overflow-wrap:break-word;max-width:340px}.quorate-card th{font-weight:600}"
     ".quorate-card td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
     ".quorate-card .bar{display:inline-block;width:74px;height:8px;vertical-align:baseline;"
     "background:rgba(128,128,128,.25);margin-right:8px}.quorate-card .bar i{display:block;"
@@ -80,7 +80,7 @@ def _cell(value: Any) -> str:
         bar = f'<span class="bar"><i style="width:{width:.1f}%"></i></span>'
         return f'<td class="n">{bar}{value.value:.1%}</td>'
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return f"<td>{_text(value)}</td>"
+        return f"<td>{_text(value, SENTENCE if ' ' in str(value) else LONGEST)}</td>"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
     return f'<td class="n">{shown}</td>'
 

@@ -154,6 +154,21 @@ def test_a_review_comes_back_as_gold(tmp_path: Any, result: quorate.Result) -> N
     assert all(given[task] == (truth[task], 1.0) for task in queue.frame["task"])
 
 
+def test_a_review_tells_what_a_person_needs(tmp_path: Any) -> None:
+    rows = [(t, w, label, f"text {t}") for t in range(4) for w, label in (("u", "a"), ("v", "b"))]
+    rows += [(t, "w", "a", f"text {t}") for t in range(3)]
+    votes = pl.DataFrame(rows, schema=["task", "worker", "label", "text"], orient="row")
+    queue = review(quorate.aggregate(votes, "majority", keep=["text"]), n=2)
+    first = queue.as_dict()["tasks"][0]
+    assert first["task"] == 3 and first["item"] == {"text": "text 3"}
+    assert [each["probability"] for each in first["posterior"]] == [0.5, 0.5]
+    assert first["why"] == "no label has most votes"
+    assert "an expert" in first["settled_by"]
+    queue.frame.write_csv(tmp_path / "review.csv")
+    header = (tmp_path / "review.csv").read_text().splitlines()[0].split(",")
+    assert header[:3] == ["task", "label", "text"] and "posterior" in header
+
+
 def test_what_cannot_be_reported_is_said(tmp_path: Any, result: quorate.Result) -> None:
     result.save(tmp_path / "saved.quorate")
     with pytest.raises(UsageError, match="does not have its votes"):

@@ -25,27 +25,33 @@ def show_review(found: Mapping[str, Any], console: Console) -> None:
     """Print the tasks to look at, the least certain first."""
     columns = [
         Column("task", "words"),
-        Column("answer", "words"),
-        Column("confidence"),
-        Column("next", "words"),
+        Column("posterior", "words"),
         Column("why", "words"),
         Column("votes", "words"),
-        Column("more votes"),
+        Column("settled by", "words"),
     ]
     rows = [
         {
-            "task": named(row["task"]),
-            "answer": named(row["label"]),
-            "confidence": f"{row['confidence']:.3f}",
-            "next": "" if row["runner_up"] is None else named(row["runner_up"]),
+            "task": _task(row),
+            "posterior": ", ".join(map(_probability, row["posterior"])),
             "why": row["why"],
             "votes": _votes(row),
-            "more votes": "" if row["more_votes"] is None else f"{row['more_votes']:,}",
+            "settled by": row["settled_by"],
         }
         for row in found["tasks"]
     ]
     title = f"{found['shown']:,} of {found['of']:,} tasks to look at, the least certain first"
     console.print(table(columns, rows, console.width, title=title))
+
+
+def _task(row: Mapping[str, Any]) -> str:
+    """Its name, and what is kept of it."""
+    kept = [named(value) for value in row["item"].values() if value is not None]
+    return ": ".join([named(row["task"]), *kept])
+
+
+def _probability(each: Mapping[str, Any]) -> str:
+    return f"{named(each['label'])} {each['probability']:.3f}"
 
 
 def _votes(row: Mapping[str, Any]) -> str:

@@ -27,7 +27,9 @@ from quorate.model import AnyModel
 from quorate.votes.sources import Kind
 
 DECIBANS = 10 / np.log(10)  # in a natural logarithm
-MOST_VOTES, FEW_VOTES = 10_000, 8  # tried to settle a label, and tried at once
+MOST_VOTES = 10_000  # tried to settle a label
+LADDER = (0, 1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128, 512, 2048, MOST_VOTES)
+AT_ONCE = 16  # numbers between two steps of the ladder that are tried at once
 ALL_ORDERS = 10  # most votes of a task of which all subsets are evaluated
 SOME_ORDERS, MOST_ASKED = 100, 200_000  # otherwise: orders, and votes in all their subsets
 SAME = 1e-6  # posteriors that differ by less are the same
@@ -405,8 +407,8 @@ def _more_votes(
 def _more_votes_by_search(
     case: Case, posterior_of: PosteriorFunction, confidence: float
 ) -> int | None:
-    """Number of votes as in `_more_votes`: few are tried at once, more by doubling until it is
-    enough and then by bisection."""
+    """Number of votes as in `_more_votes`: between which steps of a ladder it is, then between
+    which of some numbers in between, until they are neighbours."""
     votes, average = case.votes, case.votes.n_workers - 1
 
     def with_more(more: int) -> Task:
@@ -419,17 +421,16 @@ def _more_votes_by_search(
         sure: NDArray[np.bool_] = posteriors[:, case.answer] >= confidence
         return sure
 
-    few = enough(*range(FEW_VOTES + 1))
-    if few.any():
-        return int(few.argmax())
-    low, high = FEW_VOTES, 2 * FEW_VOTES
-    while not enough(high)[0]:
-        if high >= MOST_VOTES:
-            return None
-        low, high = high, min(2 * high, MOST_VOTES)
+    sure = enough(*LADDER)
+    if not sure.any():
+        return None
+    high = LADDER[int(sure.argmax())]
+    low = max((step for step in LADDER if step < high), default=-1)
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle)[0] else (middle, high)
+        between = range(low + 1, high, max(1, (high - low) // AT_ONCE))
+        sure = enough(*between)
+        first = int(sure.argmax()) if sure.any() else len(between)
+        low, high = between[first - 1] if first else low, (*between, high)[first]
     return high
 
 

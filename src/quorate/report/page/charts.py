@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 WIDTH = 640
-LEFT, RIGHT, TOP, BOTTOM = 62, 30, 14, 50  # room for what stands around a chart
+LEFT, RIGHT, TOP, BOTTOM = 84, 30, 16, 60  # room for what stands around a chart
 Row = Mapping[str, Any]
 Scale = Callable[[float], float]
 Z = 1.96  # of a 95 % interval
@@ -51,7 +51,7 @@ def bar(value: float | None, low: float | None = None, high: float | None = None
 
 def histogram(counts: Sequence[int], at: str, label: str) -> Markup:
     """Columns over equal parts of 0 to 1, from the first part that holds something."""
-    height, n = 200, len(counts)
+    height, n = 220, len(counts)
     first = next((i for i, count in enumerate(counts) if count), 0)
     across = Axis(first / n, 1, "confidence", _ticks(first / n, 1, 5), _percent)
     up = _from_zero(max(counts, default=0), "tasks")
@@ -132,18 +132,18 @@ def speeds(rows: Sequence[Row], at: str, label: str) -> Markup:
 
 def days(rows: Sequence[Row], at: str, label: str) -> Markup:
     """Votes of each day as columns, and above them the day's agreement."""
-    height, n, middle = 300, len(rows), 140
-    every = max(1, math.ceil(n / 6))
+    height, n, middle = 330, len(rows), 160
+    every = max(1, math.ceil(n / 4))
     across = Axis(0, n, "", (), str)
     up = Axis(0, 1, "agreement", (0, 0.5, 1), _percent)
     votes = _from_zero(max((row["votes"] for row in rows), default=1), "votes", 2)
-    x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(middle - 16, TOP)
+    x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(middle - 30, TOP)
     columns = votes.scale(height - BOTTOM, middle)
     ends = [(x(i), x(i + 1)) for i in range(n)]
     marks = "".join(_day(row, f"{at}.{i}", ends[i], y, columns) for i, row in enumerate(rows))
     line = "L".join(f"{x(i + 0.5):.1f} {y(row['agreement']):.1f}" for i, row in enumerate(rows))
     names = "".join(
-        f'<text class="tick" text-anchor="middle" x="{x(i + 0.5):.1f}" y="{height - 28}">'
+        f'<text class="tick" text-anchor="middle" x="{x(i + 0.5):.1f}" y="{height - 32}">'
         f"{row['day']}</text>"
         for i, row in enumerate(rows)
         if i % every == 0
@@ -215,8 +215,8 @@ class Cells(NamedTuple):
 def matrix(cells: Cells, at: str, label: str) -> Markup:
     """A heat map: a darker cell is a larger share; numbers where there is room."""
     size = max(11, min(46, 760 // max(len(cells.columns), 1)))
-    left = 12 + 6.6 * max((len(_short(name)) for name in cells.rows), default=0)
-    top = 12 + 6.6 * max((len(_short(name)) for name in cells.columns), default=0)
+    left = 12 + 7.6 * max((len(_short(name)) for name in cells.rows), default=0)
+    top = 12 + 7.6 * max((len(_short(name)) for name in cells.columns), default=0)
     drawn = "".join(
         f'<g data-at="{at}.{i}">'
         + "".join(
@@ -263,9 +263,11 @@ def _cell(cells: Cells, place: tuple[int, int], box: tuple[float, float, int]) -
 def _svg(inside: str, width: float, height: float, kind: str, at: str, label: str) -> Markup:
     from markupsafe import Markup  # slow to import
 
+    moves = f' tabindex="0" role="region" aria-label="{escape(label)}"' if "matrix" in kind else ""
     return Markup(
-        f'<div class="figure {kind}"><svg class="{kind}" role="img" aria-label="{escape(label)}"'
-        f' data-at="{escape(at)}" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+        f'<div class="figure {kind}"{moves}><svg class="{kind}" role="img"'
+        f' aria-label="{escape(label)}" data-at="{escape(at)}" width="{width}"'
+        f' height="{height}" viewBox="0 0 {width} {height}">'
         f"{inside}</svg></div>"
     )
 
@@ -274,7 +276,7 @@ def _chart(inside: str, across: Axis, up: Axis, height: int, at: str, label: str
     """A chart with both axes."""
     x, y = across.scale(LEFT, WIDTH - RIGHT), up.scale(height - BOTTOM, TOP)
     bottom = "".join(
-        f'<text class="tick" text-anchor="middle" x="{x(at):.1f}" y="{height - 28}">'
+        f'<text class="tick" text-anchor="middle" x="{x(at):.1f}" y="{height - 32}">'
         f"{across.say(at)}</text>"
         for at in across.ticks
     )
@@ -295,7 +297,7 @@ def _side(up: Axis, y: Scale) -> str:
     )
     middle = (y(up.low) + y(up.high)) / 2
     return (
-        f'{ticks}<text class="tick" text-anchor="middle" transform="translate(13,{middle:.0f})'
+        f'{ticks}<text class="tick" text-anchor="middle" transform="translate(20,{middle:.0f})'
         f' rotate(-90)">{escape(up.name)}</text>'
     )
 
