@@ -27,6 +27,7 @@ from quorate.crowdkit.measures import (
     uncertainty,
 )
 from quorate.crowdkit.multilabel import BinaryRelevance
+from quorate.crowdkit.pairwise import BradleyTerry, NoisyBradleyTerry
 from quorate.crowdkit.voting import MMSR, GoldMajorityVote, MajorityVote, Wawa, ZeroBasedSkill
 
 __all__ = [
@@ -35,9 +36,11 @@ __all__ = [
     "MACE",
     "MMSR",
     "BinaryRelevance",
+    "BradleyTerry",
     "DawidSkene",
     "GoldMajorityVote",
     "MajorityVote",
+    "NoisyBradleyTerry",
     "OneCoinDawidSkene",
     "Wawa",
     "ZeroBasedSkill",

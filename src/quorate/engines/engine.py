@@ -13,6 +13,17 @@ from quorate.votes.store import Storage
 Sweep = Callable[[Labels, Any, Any], tuple[Any, Any]]
 
 
+def stateless(engine: Engine, blocks: Blocks) -> Fold:
+    """A fold over blocks for sweeps that need no local state."""
+    fold = engine.over(blocks)
+    fold.begin(_no_state)
+    return fold
+
+
+def _no_state(block: Labels) -> None:
+    return None
+
+
 class Fold(Protocol):
     """Blocks to sweep, each with a local state."""
 

@@ -10,7 +10,8 @@ Crowdsourced Setting" (WSDM, 2013). Judge j says of the systems l on the left an
 
 A judge who always names the left has a large `side_j`, under which no difference of strengths
 matters: such votes carry no information, whatever the judge's reliability. Strengths are on the
-scale on which the average comparison is made with a reliability of 1, and their mean is 0.
+scale on which the mean reliability is 1, judges counting by the information that they add, and the
+mean strength is 0.
 
 All that is learned is a sum over pairs: a sweep returns the log-likelihood, its gradient and the
 expected information, and `estimate` takes the step of Fisher's scoring from their sum. The
@@ -185,14 +186,11 @@ def sides(block: Labels) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return left.astype(np.intp), right.astype(np.intp)
 
 
-def maximise(
-    fold: Fold, start: Params, prior: Prior, comparisons: Floats, tol: float = 1e-8
-) -> Solution:
+def maximise(fold: Fold, start: Params, prior: Prior, tol: float = 1e-8) -> Solution:
     """Fisher's scoring from these parameters to the maximum of the posterior density. With judges
-    the spread of their traits is learned on the way (empirical Bayes), and then kept;
-    `comparisons` is the number of each judge's."""
+    the spread of their traits is learned on the way (empirical Bayes), and then kept."""
     sweep = Sweep(bool(prior.free[TIES]))
-    params, stats = start, fold.sweep(sweep, start)
+    params, stats = start, fold.sweep(sweep, start, keep=False)
     learns = HYPER_STEPS if len(params.judge) > 1 and prior.free.any() else 0
     converged, iteration = False, 0
     while not converged and iteration < STEPS:
@@ -202,8 +200,8 @@ def maximise(
         params, stats, length = _climbed(fold, sweep, params, stats, prior)
         converged = length < tol and iteration > learns
     if prior.free[RELIABILITY]:
-        params = _on_scale(params, comparisons)
-        stats = fold.sweep(sweep, params)
+        params = _on_scale(params, stats.weight)
+        stats = fold.sweep(sweep, params, keep=False)
     return Solution(params, stats, prior, converged, iteration)
 
 
@@ -216,7 +214,7 @@ def _climbed(
     now = stats.log_likelihood + log_density(params, prior)
     for _ in range(HALVINGS):
         tried = _moved(params, Step(strength, judge), prior)
-        found = fold.sweep(sweep, tried)
+        found = fold.sweep(sweep, tried, keep=False)
         if found.log_likelihood + log_density(tried, prior) >= now - ROUNDING * abs(now):
             break
         strength, judge = strength / 2, judge / 2
@@ -224,10 +222,10 @@ def _climbed(
     return tried, found, length
 
 
-def _on_scale(params: Params, comparisons: Floats) -> Params:
-    """The same parameters on the scale on which the average comparison has a reliability of 1;
-    unchanged where judges contradict each other so much that it is hardly above 0."""
-    average = float(comparisons @ params.judge[:, RELIABILITY] / comparisons.sum())
+def _on_scale(params: Params, weight: Floats) -> Params:
+    """The same parameters on the scale on which the mean reliability is 1, by the information that
+    judges add; unchanged where they contradict each other so much that it is hardly above 0."""
+    average = float(weight @ params.judge[:, RELIABILITY] / max(float(weight.sum()), 1e-300))
     if average < LEAST_AVERAGE:
         return params
     judge = params.judge.copy()
@@ -248,12 +246,11 @@ class Spread(NamedTuple):
     of_reliability: Floats
 
 
-def spread_of(solution: Solution, comparisons: Floats) -> Spread:
+def spread_of(solution: Solution) -> Spread:
     """How far strengths and reliabilities are known.
 
     The parameters have the normal distribution whose precision is the information (Laplace), given
-    what fixes the scale: that the average comparison has a reliability of 1, and that the mean
-    strength is 0."""
+    what fixes the scale: that the mean reliability is 1, and that the mean strength is 0."""
     stats, prior = solution.stats, solution.prior
     inverse = _judge_covariance(stats, prior)
     known: Floats = np.linalg.inv(_reduced(stats, prior, inverse)).astype(np.float64)
@@ -265,10 +262,10 @@ def spread_of(solution: Solution, comparisons: Floats) -> Spread:
     by_judge = csr_array((inverse[:, RELIABILITY].ravel(), np.arange(rows[-1]), rows))
     explained = by_judge @ stats.between.T  # [judge, system]
     with_strength = explained @ strength
-    share = comparisons / comparisons.sum()
+    share = stats.weight / max(float(stats.weight.sum()), 1e-300)
     reliability = own + _row_products(explained, with_strength)
     with_scale = share @ with_strength
-    of_scale = share @ (own * share) + (share @ explained) @ with_scale
+    of_scale = max(float(share @ (own * share) + (share @ explained) @ with_scale), 1e-300)
     to_scale = own * share + with_strength @ (share @ explained)
     return Spread(
         strength - np.outer(with_scale, with_scale) / of_scale,

@@ -56,7 +56,7 @@ def count(block: Labels, n_systems: int, local: Any) -> tuple[Any, Tally]:
 
 def tally(fold: Fold, n_systems: int) -> Tally:
     """How often each system beat, tied with and met each other."""
-    counted: Tally = fold.sweep(count, n_systems)
+    counted: Tally = fold.sweep(count, n_systems, keep=False)
     return counted
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from quorate.arguments import refuse_unknown
 from quorate.card import Listing, card
-from quorate.engines.engine import Engine
+from quorate.engines.engine import Engine, stateless
 from quorate.engines.threads import Threads
 from quorate.errors import UsageError, require_number
 from quorate.kernels import Codes, Floats
@@ -54,7 +54,7 @@ class Ranking:
     """Systems in order of strength, with intervals, and what is known of the judges.
 
     Strengths are log-odds: a system that is 1 stronger than another wins e times as often as it
-    loses against it, if a judge of average reliability compares them without leaning to a side."""
+    loses against it, if a judge of reliability 1 compares them without leaning to a side."""
 
     systems_frame: pl.DataFrame
     workers_frame: pl.DataFrame
@@ -84,15 +84,15 @@ class Ranking:
 
     @property
     def workers(self) -> Any:
-        """A row for each judge: comparisons, reliability (how sharply strengths decide; 1 on
-        average) with its interval, `left` (how often the left is named among equals, ties aside),
+        """A row for each judge: comparisons, reliability (how sharply strengths decide; the mean
+        is 1) with its interval, `left` (how often the left is named among equals, ties aside),
         `ties` (the share of them), `agreement` (how often the stronger is named) and `weight`, the
         judge's share of what is known about the strengths."""
         return self.kind.give(self.workers_frame)
 
     def probability(self, system: Any, other: Any) -> float:
-        """Probability that a system beats another, if not tied, when a judge of average
-        reliability compares them without leaning to a side."""
+        """Probability that a system beats another, if not tied, when a judge of reliability 1
+        compares them without leaning to a side."""
         first, second = (self._code(name) for name in (system, other))
         return float(1 / (1 + np.exp(self.strength[second] - self.strength[first])))
 
@@ -196,7 +196,9 @@ def rank(
         found = fitted(read, engine, plan)
         if progress:
             progress("ranks", 1, 2)
-        agreed = engine.over(read.blocks).sweep(_agreed, found.solution.params.strength)
+        agreed = stateless(engine, read.blocks).sweep(
+            _agreed, found.solution.params.strength, keep=False
+        )
         return _ranking(read, found, plan, _judges(read, found, agreed, level))
 
 
@@ -233,7 +235,7 @@ class Together:
 def fitted(read: Comparisons, engine: Engine, plan: Plan) -> Fitted:
     """Count, look at what is connected, choose what can be learned, and learn it."""
     n_systems = len(read.systems)
-    counted = tally(engine.over(read.blocks), n_systems)
+    counted = tally(stateless(engine, read.blocks), n_systems)
     graph = graph_of(counted)
     apart = plan.by_worker and len(counted.judge) > 1
     blocks = read.blocks if apart else read.blocks.change(Together())
@@ -248,11 +250,11 @@ def fitted(read: Comparisons, engine: Engine, plan: Plan) -> Fitted:
         precision,
     )
     start = Params(np.zeros(n_systems), np.tile(MEAN, (len(comparisons), 1)))
-    solution = maximise(engine.over(blocks), start, prior, comparisons)
+    solution = maximise(stateless(engine, blocks), start, prior)
     notes = (*_connected(graph, read.systems), *regularised, *why_not)
     if not solution.converged:
         notes += (f"It had not converged after {solution.iterations} iterations.",)
-    return Fitted(solution, counted, graph, spread_of(solution, comparisons), comparisons, notes)
+    return Fitted(solution, counted, graph, spread_of(solution), comparisons, notes)
 
 
 def _position(plan: Plan, counted: Tally, graph: Graph) -> tuple[bool, tuple[str, ...]]:

@@ -16,7 +16,7 @@ from quorate import kernels
 from quorate.arguments import refuse_unknown, some_of
 from quorate.card import Listing, card
 from quorate.engines import Scale, engine_for
-from quorate.engines.engine import Engine, Fold
+from quorate.engines.engine import Engine, Fold, stateless
 from quorate.engines.states import read_value, write_value
 from quorate.errors import DataError, UsageError
 from quorate.kernels import Floats, Rows
@@ -30,7 +30,7 @@ from quorate.votes.items import with_columns_of
 from quorate.votes.store import Progress
 from quorate.votes.tables import in_parts
 
-MAX_ITER, TOL = 500, 1e-5
+MAX_ITER, TOL = 300, 1e-4  # of the standard deviation of scores
 ENOUGH_KNOWN = 5  # known scores, for the consensus to be put on their scale
 LEAST_INFLATION = 0.05
 
@@ -189,7 +189,7 @@ class Unit(NamedTuple):
 def _scored(votes: Votes, known: KnownAnswers | None, plan: Plan) -> Scores:
     numbers = numbers_of(votes.codebook.classes, plan.values)
     blocks, engine = votes.blocks, plan.engine
-    fold = engine.over(blocks)
+    fold = stateless(engine, blocks)
     unit = _unit(fold.sweep(_moments, numbers, keep=False))
     model = ScoreModel.of((numbers - unit.mean) / unit.sd)
     params, iterations, converged = climb(model, fold, blocks.shape.n_workers, plan.progress)

@@ -1,0 +1,55 @@
+"""Scores: the consensus against the plain mean, on graded public data with known grades.
+
+    python benchmarks/scores.py                 # QUORATE_DATA, or ../shared/data
+
+Errors are against gold: the root mean square and the mean absolute error, with a bootstrap interval
+over tasks of what the consensus gains. Of s_rel the label 3, a broken link, is left out; the grades
+of adult2 are G, P, R and X.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import quorate
+from quorate.metrics import mean_interval
+
+DATA = Path(os.environ.get("QUORATE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+SETS: dict[str, dict[str, float]] = {
+    "web": {str(grade): grade for grade in range(1, 6)},
+    "adult2": {"G": 0, "P": 1, "R": 2, "X": 3},
+    "s_rel": {"0": 0, "1": 1, "2": 2},
+}
+
+
+def read(name: str, what: str) -> pl.DataFrame:
+    """Votes or gold with grades as numbers, without labels that are no grades."""
+    table = pl.read_csv(DATA / name / f"{what}.csv", infer_schema=False)
+    return table.with_columns(
+        pl.col("label").replace_strict(SETS[name], default=None, return_dtype=pl.Float64)
+    ).drop_nulls("label")
+
+
+def main() -> None:
+    print("set      tasks   rmse: mean  ours     mae: mean  ours   gain in squared error (95 %)")
+    for name in SETS:
+        scores = quorate.scores(read(name, "labels")).scores
+        both = scores.join(read(name, "gold"), on="task")
+        mean, ours = (
+            (both[of] - both["label"]).to_numpy().astype(np.float64) for of in ("mean", "score")
+        )
+        gain = mean**2 - ours**2
+        low, high = mean_interval(gain)
+        print(
+            f"{name:8} {len(both):5}   {np.sqrt((mean**2).mean()):10.4f}"
+            f"  {np.sqrt((ours**2).mean()):.4f}  {np.abs(mean).mean():9.4f}"
+            f"  {np.abs(ours).mean():.4f}   {gain.mean():+.4f} ({low:+.4f} to {high:+.4f})"
+        )
+
+
+if __name__ == "__main__":
+    main()
