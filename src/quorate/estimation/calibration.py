@@ -37,12 +37,15 @@ from scipy.special import expit, logit
 
 from quorate.kernels import Floats
 
-SIZE, BINS, LEVELS = 120, 40, 61  # points of theta, of the scores' histogram, and of a
-FAR, MOST_ODDS = 8.0, 500.0  # log-odds beyond which a level makes no difference, and an exponential is infinite
+BINS, LEVELS = 40, 61  # points of the scores' histogram, and of a
+COARSE, FINE = 40, 60  # points of theta, first everywhere, then where the posterior is
+NEGLIGIBLE = 1e-5  # posterior probability beyond which theta is not looked at
+FAR, MOST_ODDS = (
+    8.0,
+    80.0,
+)  # log-odds beyond which a level makes no difference, and an exponential is infinite
 LEAST_LEFT = 0.2  # of the likelihood's weight, whatever was spent on learning the score
-_ANGLES = np.linspace(0.0, np.pi / 2, SIZE + 1)  # on which Jeffreys' prior is uniform
-EDGES: Floats = np.sin(_ANGLES) ** 2
-THETA: Floats = np.sin((_ANGLES[1:] + _ANGLES[:-1]) / 2) ** 2
+EVERYWHERE = (0.0, np.pi / 2)  # in angles whose squared sine is theta: Jeffreys' prior is uniform
 
 
 class Candidate(NamedTuple):
@@ -71,12 +74,14 @@ class Answers(NamedTuple):
 
 class Evidence(NamedTuple):
     """``log_likelihood[row, theta]`` for each candidate and slope, its prior, the share of the
-    likelihood that is left after learning, and the mean of p(1 - p) at the best theta."""
+    likelihood that is left after learning, the mean of p(1 - p) at the best theta, and the angles
+    between which each theta lies."""
 
     log_likelihood: Floats
     log_prior: Floats
     left: Floats
     spread: Floats
+    angles: Floats
 
     @property
     def log_weight(self) -> Floats:
@@ -87,19 +92,28 @@ class Evidence(NamedTuple):
         return weight
 
 
-def evidence(candidates: Sequence[Candidate], answers: Answers) -> Evidence:
-    """The likelihood of the answers under every candidate, slope and theta."""
-    rows = [_rows(candidate, answers) for candidate in candidates]
-    likelihood, spread = (np.concatenate(part) for part in zip(*rows, strict=True))
-    n = max(len(answers.value), 1)
-    left = [np.full(len(c.slopes), max(1 - c.spent / n, LEAST_LEFT)) for c in candidates]
-    prior = np.concatenate([candidate.log_prior for candidate in candidates])
-    return Evidence(likelihood, prior, np.concatenate(left), spread)
+def evidence(
+    candidates: Sequence[Candidate], answers: Answers, dispersion: float = 1.0
+) -> Evidence:
+    """The likelihood of the answers under every candidate and slope, where theta may be."""
+    levels = [_histogram(candidate.unknown.ravel()) for candidate in candidates]
 
+    def at(angles: Floats) -> Evidence:
+        theta = np.sin((angles[1:] + angles[:-1]) / 2) ** 2
+        rows = [
+            _rows(candidate, histogram, answers, theta)
+            for candidate, histogram in zip(candidates, levels, strict=True)
+        ]
+        likelihood, spread = (np.concatenate(part) for part in zip(*rows, strict=True))
+        n = max(len(answers.value), 1)
+        left = [np.full(len(c.slopes), max(1 - c.spent / n, LEAST_LEFT)) for c in candidates]
+        prior = np.concatenate([candidate.log_prior for candidate in candidates])
+        return Evidence(likelihood / dispersion, prior, np.concatenate(left), spread, angles)
 
-def dispersed(found: Evidence, dispersion: float) -> Evidence:
-    """The evidence of values that vary less than answers of yes and no."""
-    return found._replace(log_likelihood=found.log_likelihood / dispersion)
+    coarse = at(np.linspace(*EVERYWHERE, COARSE + 1))
+    likely = np.flatnonzero(density(coarse, coarse.log_weight) > NEGLIGIBLE)
+    first, last = max(likely[0] - 1, 0), min(likely[-1] + 2, COARSE)
+    return at(np.linspace(coarse.angles[first], coarse.angles[last], FINE + 1))
 
 
 def density(found: Evidence, log_weight: Floats) -> Floats:
@@ -118,21 +132,27 @@ def mean_spread(found: Evidence, log_weight: Floats) -> float:
     return float(weight @ found.spread / weight.sum())
 
 
-def quantiles(posterior: Floats, level: float) -> tuple[float, float, float]:
+def quantiles(found: Evidence, log_weight: Floats, level: float) -> tuple[float, float, float]:
     """The median, and the bounds that hold the middle share `level` of the posterior."""
-    cumulated = np.concatenate([[0.0], posterior.cumsum()])
+    cumulated = np.concatenate([[0.0], density(found, log_weight).cumsum()])
     outside = (1 - level) / 2
-    low, middle, high = np.interp([outside, 0.5, 1 - outside], cumulated, EDGES)
+    angles = np.interp([outside, 0.5, 1 - outside], cumulated, found.angles)
+    low, middle, high = np.sin(angles) ** 2
     return float(middle), float(low), float(high)
 
 
-def _rows(candidate: Candidate, answers: Answers) -> tuple[Floats, Floats]:
+def _rows(
+    candidate: Candidate, histogram: tuple[Floats, Floats], answers: Answers, theta: Floats
+) -> tuple[Floats, Floats]:
     """The log-likelihood ``[slope, theta]``, and the mean of p(1 - p) of each slope."""
-    centre, mass = _histogram(candidate.unknown.ravel())
-    at = np.array([_levels(b * centre, mass) for b in candidate.slopes])
+    centre, mass = histogram
+    at = np.array([_levels(b * centre, mass, theta) for b in candidate.slopes])
     odds = at[:, :, None] + candidate.slopes[:, None, None] * candidate.known
+    odds = odds.astype(np.float32)  # of many numbers, of which only sums are needed
     of_no = np.log(1 + np.exp(np.minimum(odds, MOST_ODDS)))
-    likelihood: Floats = odds @ (answers.weight * answers.value) - of_no @ answers.weight
+    likelihood = odds @ (answers.weight * answers.value).astype(
+        np.float32
+    ) - of_no @ answers.weight.astype(np.float32)
     best = at[np.arange(len(at)), likelihood.argmax(axis=1)]
     p = expit(best[:, None] + candidate.slopes[:, None] * centre)
     return likelihood, (p * (1 - p)) @ mass
@@ -148,9 +168,9 @@ def _histogram(score: Floats) -> tuple[Floats, Floats]:
     return total[some] / count[some], count[some] / len(score)
 
 
-def _levels(odds: Floats, mass: Floats) -> Floats:
+def _levels(odds: Floats, mass: Floats, theta: Floats) -> Floats:
     """The level a for each theta: that at which the mean of p is theta."""
     level = np.linspace(-odds.max() - FAR, FAR - odds.min(), LEVELS)
     mean = np.clip(expit(level[:, None] + odds) @ mass, 1e-12, 1 - 1e-12)
-    found: Floats = np.interp(logit(THETA), logit(mean), level)
+    found: Floats = np.interp(logit(theta), logit(mean), level)
     return found

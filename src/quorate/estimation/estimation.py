@@ -222,7 +222,9 @@ class View:
             votes, labels, found.posterior, gold, probability, groups, group, pairs, fold, found
         )
         even = weights is None and given.probability is None
-        return replace(view, votes=votes.noted(*found.notes[len(votes.notes) :], *view.unlike(even)))
+        return replace(
+            view, votes=votes.noted(*found.notes[len(votes.notes) :], *view.unlike(even))
+        )
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -301,7 +303,9 @@ def _figures(view: View, asked: Asked) -> Estimate:
         fit = TargetFit.of(view, target)
         weights |= fit.used if target is computed[-1] else {}
         for g, name in enumerate(names):
-            figures[name, target.name] = _figure(view, fit, g if view.groups else None, asked, n_rows)
+            figures[name, target.name] = _figure(
+                view, fit, g if view.groups else None, asked, n_rows
+            )
             if two:
                 figures[name, targets[0].name] = _opposite(figures[name, target.name], targets[0])
     ordered = [figures[name, target.name] for name in names for target in targets]
@@ -343,7 +347,7 @@ class TargetFit:
         if view.known.all():
             return cls(target, expected, known, scores, np.zeros(0), dispersion, {})
         answers = _answers(view, known, expected)
-        found = calibration.dispersed(calibration.evidence(scores, answers), dispersion)
+        found = calibration.evidence(scores, answers, dispersion)
         share = np.exp(found.log_weight - found.log_weight.max())
         share /= share.sum()
         cuts = np.cumsum([len(each.slopes) for each in scores])[:-1]
@@ -354,9 +358,7 @@ class TargetFit:
 
 def _answers(view: View, known: Known, expected: Floats) -> calibration.Answers:
     spread = sampling.spread_of(expected[known.task])
-    return calibration.Answers(
-        known.value, sampling.counts(view.probability[known.task], spread)
-    )
+    return calibration.Answers(known.value, sampling.counts(view.probability[known.task], spread))
 
 
 def _dispersion(value: Floats, expected: Floats) -> float:
@@ -420,7 +422,7 @@ def _interval(
         each._replace(unknown=each.unknown[:, of_unknown], known=each.known[mine])
         for each in fit.scores
     ]
-    found = calibration.dispersed(calibration.evidence(scores, answers), fit.dispersion)
+    found = calibration.evidence(scores, answers, fit.dispersion)
     return figure(found, fit.log_weight, answers, tasks, level)
 
 
@@ -517,9 +519,7 @@ def _group(view: View, name: str) -> str:
     return name
 
 
-def _of_pairs(
-    view: View, asked: Asked, target: Target, pairs: NDArray[np.intp]
-) -> Difference:
+def _of_pairs(view: View, asked: Asked, target: Target, pairs: NDArray[np.intp]) -> Difference:
     """The mean difference within pairs of tasks, whose answers are (1 + first - second) / 2."""
     first, second = pairs.T
     expected = view.posterior @ target.value
@@ -534,7 +534,7 @@ def _of_pairs(
     scores = candidates(mean, (votes[first] - votes[second]) / 2, known)
     answers = calibration.Answers.even(known.value)
     dispersion = _dispersion(known.value, mean[at])
-    found = calibration.dispersed(calibration.evidence(scores, answers), dispersion)
+    found = calibration.evidence(scores, answers, dispersion)
     tasks = Tasks(len(pairs), 1 - len(at) / len(pairs), asked.these, whole=False)
     interval = figure(found, found.log_weight, answers, tasks, asked.level)
     width = target.high - target.low
@@ -565,8 +565,17 @@ def _without_answers(view: View, asked: Asked) -> Estimate:
             row = found.scaled(low, high)
             figures.append(
                 Figure(
-                    name, target.name, *row, row.low, row.high, votes, None, None, None,
-                    int(inside.sum()), 0,
+                    name,
+                    target.name,
+                    *row,
+                    row.low,
+                    row.high,
+                    votes,
+                    None,
+                    None,
+                    None,
+                    int(inside.sum()),
+                    0,
                 )  # fmt: skip
             )
     warning = (
@@ -576,9 +585,7 @@ def _without_answers(view: View, asked: Asked) -> Estimate:
     )
     notes = (*view.votes.notes, warning)
     population = "these" if asked.these else "all"
-    return Estimate(
-        tuple(figures), STATED, population, unit, kind=view.votes.kind, notes=notes
-    )
+    return Estimate(tuple(figures), STATED, population, unit, kind=view.votes.kind, notes=notes)
 
 
 def _planned(view: View, asked: Asked, n_answers: int) -> Estimate:
@@ -607,5 +614,3 @@ def _planned(view: View, asked: Asked, n_answers: int) -> Estimate:
     curve = pl.DataFrame({"answers": numbers, "even": even * width, "planned": planned * width})
     frame = with_columns_of(view.votes.items, frame)
     return replace(estimated, plan_frame=frame, curve_frame=curve)
-
-

@@ -24,7 +24,6 @@ import numpy as np
 from quorate.estimation.calibration import (
     Answers,
     Evidence,
-    density,
     mean_spread,
     quantiles,
 )
@@ -65,7 +64,7 @@ def figure(
     total = float(answers.value.sum())
     if n == n_tasks and tasks.these:
         return Interval(*[total / n_tasks] * 3)
-    theta, low, high = quantiles(density(found, log_weight), level)
+    theta, low, high = quantiles(found, log_weight, level)
     estimate = (total + (n_tasks - n) * theta) / n_tasks
     shrink = np.sqrt(_factor(n, tasks, mean_spread(found, log_weight), estimate))
     low, high = estimate + (low - theta) * shrink, estimate + (high - theta) * shrink

@@ -104,7 +104,9 @@ def _weights(labels: Labels, judge: NDArray[np.int32], second: NDArray[np.bool_]
     named_second = np.where(is_second, labels.label == 0, labels.label == 1)
     by = judge[labels.worker]
     n = np.bincount(by, minlength=judge.max() + 1) + 2.0
-    share = [(np.bincount(by, named, minlength=len(n)) + 1) / n for named in (named_first, named_second)]
+    share = [
+        (np.bincount(by, named, minlength=len(n)) + 1) / n for named in (named_first, named_second)
+    ]
     of_position = np.where(named_first, share[0][by], np.where(named_second, share[1][by], 0.5))
     return np.where(both, 0.5, np.minimum(1.0, 0.5 / of_position))
 
@@ -128,5 +130,7 @@ def _biases(
         mean = float(lean.mean()) / 2
         half = 1.96 * float(np.sqrt((lean.var() + 1 / n) / n)) / 2
         changed = float((of["label"] != of["label_b"]).mean())  # type: ignore[arg-type]
-        found.append(PositionBias(str(judges[int(number)]), n, changed, mean, mean - half, mean + half))
+        found.append(
+            PositionBias(str(judges[int(number)]), n, changed, mean, mean - half, mean + half)
+        )
     return tuple(found)

@@ -27,17 +27,16 @@ from quorate.estimation.calibration import Candidate
 from quorate.kernels import Floats
 
 RIDGES = (0.3, 3.0)  # times the mean square of a known task's features
-FOLDS = 5
+FOLDS = 10
 LEAST_TO_LEARN = 10  # known answers
 SURE = 1e-3  # the consensus is never surer than that
 # Slopes of the consensus' log-odds: 1 if its confidences are right. Of a learned score nothing is
 # known beforehand but that it is meant to point the right way; it is scaled to a spread of 1.
 CONSENSUS_SLOPES: Floats = np.exp(np.linspace(np.log(0.08), np.log(2.6), 9))
-USUAL_SLOPE, SPREAD_OF_SLOPE = 0.8, 0.6
+USUAL_SLOPE, SPREAD_OF_SLOPE = 1.2, 0.7  # of the logarithm
 LEARNED_SLOPES = np.array([0.4, 0.8, 1.4, 2.2, 3.2, 4.6, 6.5])
-NO_SLOPE_WEIGHT, LEARNED_WEIGHT = 0.2, 0.2  # against 1 of the consensus
-SPENT_ON_SLOPE, SPENT_ON_LEARNING = 3.0, 6.0
-
+NO_SLOPE_WEIGHT, LEARNED_WEIGHT = 0.1, 0.2  # against 1 of the consensus
+SPENT = 2.0  # answers, on the slope and on learning a score
 
 
 class Known(NamedTuple):
@@ -79,7 +78,7 @@ def _of_consensus(odds: Floats, unknown: NDArray[np.bool_], known: Known) -> Can
     prior = -(((np.log(CONSENSUS_SLOPES) - np.log(USUAL_SLOPE)) / SPREAD_OF_SLOPE) ** 2) / 2
     prior -= np.log(np.exp(prior).sum())
     scores = odds[unknown][None], odds[known.task]
-    return Candidate(*scores, CONSENSUS_SLOPES, prior, SPENT_ON_SLOPE)
+    return Candidate(*scores, CONSENSUS_SLOPES, prior, SPENT)
 
 
 def _learned(
@@ -96,7 +95,7 @@ def _learned(
         everywhere = (votes[unknown] @ by_worker + np.outer(odds[unknown], base @ weight)).T
         centre, spread = everywhere.mean(), max(float(everywhere.std()), 1e-9)
         scaled = (everywhere - centre) / spread, (score - centre) / spread
-        yield Candidate(*scaled, LEARNED_SLOPES, prior, SPENT_ON_LEARNING)
+        yield Candidate(*scaled, LEARNED_SLOPES, prior, SPENT)
 
 
 def _fold_by_fold(

@@ -30,7 +30,8 @@ def spread_of(consensus: Floats) -> Floats:
     p = 1 / (1 + np.exp(-SOFTER * odds))
     v = p * (1 - p)
     v = v if v.ndim == 1 else v.sum(axis=1)
-    return np.maximum(v, LEAST_SPREAD)
+    spread: Floats = np.maximum(v, LEAST_SPREAD)
+    return spread
 
 
 def inclusion(spread: Floats, n_answers: int) -> Floats:

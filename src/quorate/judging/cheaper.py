@@ -43,7 +43,9 @@ def cheaper_panels(labels: Labels, truth: Floats, rate: Floats, cost: Floats) ->
         scores = [_accuracy(total - points[judge], truth) for judge in left]
         before = _accuracy(total, truth)
         # The least lost for what is saved; a judge whose votes do harm goes first.
-        lost = np.array([(before - score) / max(spent[j], 1e-12) for score, j in zip(scores, left, strict=True)])
+        lost = np.array(
+            [(before - score) / max(spent[j], 1e-12) for score, j in zip(scores, left, strict=True)]
+        )
         place = int(lost.argmin())
         judge = left.pop(place)
         total = total - points[judge]

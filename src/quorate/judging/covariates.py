@@ -42,7 +42,10 @@ def biases(rows: pl.DataFrame, column: str) -> list[Bias]:
     number = rows[column].cast(pl.Float64, strict=False)
     numeric = number.null_count() == 0 and number.n_unique() > 2
     found = []
-    groups = [(EVERYBODY, rows), *((str(n[0]), g) for n, g in rows.group_by("judge", maintain_order=True))]
+    groups = [
+        (EVERYBODY, rows),
+        *((str(n[0]), g) for n, g in rows.group_by("judge", maintain_order=True)),
+    ]
     for judge, of in groups:
         if len(of) < LEAST_VOTES:
             continue

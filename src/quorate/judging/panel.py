@@ -112,7 +112,13 @@ class Panel:
         if self.cheaper is not None:
             facts["cheaper"] = told_cheaper(asdict(self.cheaper))
         rows = [
-            (row["judge"], row["votes"], Share(row["accuracy"]), row["most_like"] or "", row["adds"])
+            (
+                row["judge"],
+                row["votes"],
+                Share(row["accuracy"]),
+                row["most_like"] or "",
+                row["adds"],
+            )
             for row in self.frame.to_dicts()
         ]
         columns = ("judge", "votes", "accuracy", "errors most like", "adds")
@@ -244,7 +250,9 @@ def _judges(votes: Votes, seen: Reference, found: errors.Errors) -> pl.DataFrame
             "accuracy": 1 - found.rate,
             "low": low,
             "high": high,
-            "most_like": [None if none else names[int(j)] for none, j in zip(nobody, nearest, strict=True)],
+            "most_like": [
+                None if none else names[int(j)] for none, j in zip(nobody.tolist(), nearest.tolist(), strict=True)
+            ],
             "correlation": pl.Series(strongest).fill_nan(None),
             "adds": whole - errors.without_each(found),
         }
@@ -256,10 +264,11 @@ def _judges(votes: Votes, seen: Reference, found: errors.Errors) -> pl.DataFrame
 
 def _two_sided(seen: Reference) -> dict[str, pl.Series]:
     """Sensitivity and specificity of each judge, the last class being the positive one."""
-    labels, columns = seen.labels, {}
+    labels = seen.labels
+    columns: dict[str, pl.Series] = {}
     task = labels.task_of_label()
     for name, c in (("sensitivity", 1), ("specificity", 0)):
-        of = seen.truth[task, c]
+        of: Floats = seen.truth[task, c]
         n = np.bincount(labels.worker, of, minlength=labels.n_workers)
         right = np.bincount(labels.worker, of * (labels.label == c), minlength=labels.n_workers)
         low, high = metrics.wilson_interval(right, n)
@@ -280,7 +289,9 @@ def _cheaper(
     costs, max_loss = terms
     names = votes.codebook.workers
     cost = _costs(costs, names)
-    empty = pl.DataFrame(schema={"dropped": pl.String, "left": pl.Int64, "saved": pl.Float64, "accuracy": pl.Float64})
+    empty = pl.DataFrame(
+        schema={"dropped": pl.String, "left": pl.Int64, "saved": pl.Float64, "accuracy": pl.Float64}
+    )
     if len(names) > cheaper.MOST_JUDGES:
         note = f"More than {cheaper.MOST_JUDGES} judges: no cheaper panel was looked for."
         return empty, None, (note,)
