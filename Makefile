@@ -102,4 +102,4 @@ $(VENV)/.installed-%: $(VENV)/.created pyproject.toml requirements.lock
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-label-studio build site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio site screenshots .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,5 +1,5 @@
 """The page of a report in a real browser: light and dark, wide and narrow, on the screen and in
-print. Pictures are kept in `build/screenshots`, for a person to look at."""
+print. Pictures are kept in `screenshots`, for a person to look at."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from quorate.report.page import page_of
 playwright = pytest.importorskip("playwright.sync_api")
 
 SERIOUS = ("serious", "critical")
-PICTURES = Path(__file__).resolve().parents[2] / "build" / "screenshots"
+PICTURES = Path(__file__).resolve().parents[2] / "screenshots" / "reports"
 CROWDS = ("everything", "hostile", "large", "rte", "web", "llmbar")
 MODES = ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"))
 
