@@ -70,7 +70,7 @@ load: $(VENV)/.installed-dev
 
 # 20,000 requests made up from the server's OpenAPI document.
 fuzz-serve: $(VENV)/.installed-dev
-	$(BIN)/python -m benchmarks.fuzz_serve
+	$(BIN)/python -m chaos.serve.fuzz
 
 # A real Label Studio server: from annotations over its export to answers, and back as predictions.
 label-studio: $(VENV)/.installed .venv-label-studio/.installed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from operator import attrgetter, methodcaller
 from typing import Any
@@ -101,13 +102,22 @@ CONDUCT = options.together(
 @SKILLS
 @CONDUCT
 @some("--seed", whole, "Seed of the crowd.")
+@click.option("--against", metavar="URL", help="Server on which the crowd votes; see `serve`.")
+@click.option("--project", default="simulation", show_default=True, help="Its project there.")
+@click.option("--token", envvar="QUORATE_TOKEN", help="Token of the server; or QUORATE_TOKEN.")
+@click.option("--most", type=click.IntRange(min=1), default=10_000, help="Votes at most there.")
 @options.PRINTING
 def simulate(**given: Any) -> None:
     """Draw a crowd whose truth is known.
 
-    Its votes, the truth, the workers and the features of tasks can be written to files.
+    Its votes, the truth, the workers and the features of tasks can be written to files. With
+    --against the crowd votes on a server, task by task as that hands them out.
     """
     printing = Printing.of(given)
+    server = {name: given.pop(name) for name in ("against", "project", "token", "most")}
+    if server["against"] is not None:
+        _play(given, server, printing)
+        return
     files = (
         File(given.pop("output"), attrgetter("votes")),
         File(given.pop("truth"), attrgetter("gold")),
@@ -128,3 +138,26 @@ def simulate(**given: Any) -> None:
         Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_crowd"), files, hint),
         printing,
     )
+
+
+def _play(given: dict[str, Any], server: dict[str, Any], printing: Printing) -> None:
+    """Let the crowd vote on a server."""
+    from quorate.cli.group import say
+    from quorate.service.client import Client
+    from quorate.service.playing import Players
+    from quorate.simulation import simulate
+
+    if any(given.pop(name) is not None for name in ("output", "truth", "workers", "features_out")):
+        raise UsageError("With --against the votes are on the server: leave the files out.")
+    told = {NAMES.get(name, name): value for name, value in options.given(given).items()}
+    players = Players(simulate(**told), told.get("seed", 0))
+    with Client(server["against"], token=server["token"]) as client:
+        players.set_up(client, server["project"])
+        if not printing.quiet:
+            say(f"Watch it: {client.url}/projects/{server['project']}", err=True)
+        played = players.play(client, server["most"])
+    if printing.as_json:
+        click.echo(json.dumps(played.as_dict()))
+    elif not printing.quiet:
+        say(f"{played.votes:,} votes; {played.error:.1%} of the labels are wrong.")
+        say(played.reason or "That is as many as were asked for.")
