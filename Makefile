@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint docs reference pictures papers papers-quick figures bench field chaos chaos-quick fuzz label-studio lock clean
+.PHONY: demo test lint docs reference pictures papers papers-quick figures bench field chaos \
+  chaos-quick fuzz load fuzz-serve label-studio lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -73,6 +74,14 @@ chaos-quick: $(VENV)/.installed-dev
 # 10,000 files that are not quite what other tools write: votes or one sentence.
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m chaos readers --times 100
+
+# What `quorate serve` takes: votes one by one and in batches, and the next task, on both databases.
+load: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.serve
+
+# 20,000 requests made up from the server's OpenAPI document.
+fuzz-serve: $(VENV)/.installed-dev
+	$(BIN)/python -m chaos.serve.fuzz
 
 # A real Label Studio server: from annotations over its export to answers, and back as predictions.
 label-studio: $(VENV)/.installed .venv-label-studio/.installed

@@ -9,54 +9,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import random
 import re
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from chaos.postgres import postgresql
+from chaos.serve.process import server
 from quorate.service.client import Client
 
 CLASSES = ("no", "yes")
-Send = Callable[[int, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-@contextmanager
-def server(database: str) -> Iterator[tuple[str, psutil.Process, float]]:
-    """A server of a database: its address, its process, and processor seconds until it listened."""
-    command = [sys.executable, "-m", "quorate", "serve", database, "--port", "0"]
-    port = _free_port()
-    command[-1] = str(port)
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    found = re.search(r"http://\S+:\d+", line)
-    assert found is not None, line
-    watched = psutil.Process(process.pid)
-    try:
-        yield found[0], watched, sum(watched.cpu_times()[:2])
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def request(method: str, path: str, body: Any = None) -> bytes:

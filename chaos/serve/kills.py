@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import random
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +22,7 @@ import quorate
 from chaos.attack import Attack, Outcomes, require
 from chaos.children import Child, called
 from chaos.postgres import postgresql
+from chaos.serve.process import free_port
 from quorate.errors import QuorateError
 from quorate.service.client import Client, ServerError
 
@@ -191,9 +191,7 @@ def votes_of(client: Client) -> list[Vote]:
 
 def started(database: str) -> tuple[Child, str]:
     """A server in a process of its own, once it listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     child = Child(partial(_serve, database, port))
     require(child.next() == 1, "the server did not start")
     return child, f"http://127.0.0.1:{port}"
@@ -224,7 +222,12 @@ def on_postgresql(seed: int, place: Path) -> Outcomes:
 
 
 SQLITE = Attack(
-    "serve-kills-sqlite", "SIGKILL of a server under load, SQLite", on_sqlite, 200, long=True
+    "serve-kills-sqlite",
+    "SIGKILL of a server under load, SQLite",
+    on_sqlite,
+    200,
+    long=True,
+    patience=900,
 )
 POSTGRESQL = Attack(
     "serve-kills-postgresql",
@@ -232,4 +235,5 @@ POSTGRESQL = Attack(
     on_postgresql,
     200,
     long=True,
+    patience=900,
 )

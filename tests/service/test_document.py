@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks.fuzz_serve import Tally, fuzz
 from tests.service.serving import serving
 
+from chaos.serve.fuzz import Tally, fuzz
 from quorate.service.service import Service
 from quorate.service.settings import Settings
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from pydantic import ValidationError
 from sqlalchemy import delete, func, select, update
 
-from quorate.errors import QuorateError
+from quorate.errors import DataError, QuorateError
 from quorate.online.store import packed
 from quorate.service.clock import Clock
 from quorate.service.draft import Receipt, Vote
@@ -112,7 +113,11 @@ class Service:
                         f"The {fixed} of a project cannot be changed: make another one."
                     )
             merged = {**project.settings.model_dump(), **given}
-            settings = Settings.model_validate(merged)
+            try:
+                settings = Settings.model_validate(merged)
+            except ValidationError as error:
+                first = error.errors()[0]
+                raise DataError(f"{first['loc'][0]}: {first['msg']}.") from None
             these = tables.projects.c.id == project.id
             stored = {"settings": settings.model_dump_json()}
             group.changes.run(update(tables.projects).where(these).values(**stored))

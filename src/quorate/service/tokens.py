@@ -16,7 +16,10 @@ from quorate.service.api.access import ROLES, Caller
 from quorate.service.store import Store, tables
 
 NOBODY = hashlib.sha256(b"").hexdigest()  # what an unknown token is compared with
-FRESH, UNKNOWN = 1.0, 0.05  # seconds after which tokens are read again; after which unknown ones are
+FRESH, UNKNOWN = (
+    1.0,
+    0.05,
+)  # seconds after which tokens are read again; after which unknown ones are
 
 
 class Grant(NamedTuple):

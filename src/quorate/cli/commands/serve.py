@@ -48,7 +48,9 @@ def serve() -> None:
 @serve.command(RUN)
 @DATABASE
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Port."
+)
 @click.option("--allow-host", multiple=True, metavar="NAME", help="Name the server is called by.")
 @click.option("--rate", type=click.FloatRange(min=0.1), help="Requests a second of a worker.")
 @click.option("-o", "--open", "opens", is_flag=True, help="Open the page in a browser.")
@@ -76,7 +78,12 @@ def token() -> None:
 
 @token.command("new")
 @DATABASE
-@click.option("--role", required=True, type=click.Choice(["admin", "requester", "worker"]))
+@click.option(
+    "--role",
+    required=True,
+    type=click.Choice(["admin", "requester", "worker"]),
+    help="What it lets its bearer do.",
+)
 @click.option("--name", required=True, help="Whose it is, for the audit log.")
 @click.option("--project", help="The only project it is for.")
 @click.option("--worker", help="The only worker it is for.")

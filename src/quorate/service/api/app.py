@@ -21,6 +21,7 @@ from quorate.service.api.access import Requester
 from quorate.service.api.gate import BUCKETS, Gate
 from quorate.service.api.routes import FAILURES, router
 from quorate.service.failures import STATUS, status_of
+from quorate.service.page.routes import router as pages
 from quorate.service.service import Service
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -63,6 +64,7 @@ def _api(service: Service) -> FastAPI:
     api.state.service = service
     api.include_router(router)
     _add_health(api)
+    api.include_router(pages)
     _describe_votes(api)
     api.add_exception_handler(QuorateError, _told)
     api.add_exception_handler(RequestValidationError, _told_what_is_wrong)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.serve import server
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 
+from chaos.serve.process import server
 from quorate.service.client import Client
 
 
@@ -38,7 +38,7 @@ def fuzz(url: str, requests: int, seed: int) -> Tally:
         warnings.simplefilter("ignore")
         with Client(url) as client:
             schema = schemathesis.openapi.from_dict(client.ask("GET", "/openapi.json"))
-        operations = [found.ok() for found in schema.get_all_operations()]
+        operations: list[Any] = [found.ok() for found in list[Any](schema.get_all_operations())]
         each = max(requests // len(operations), 2)
         for operation in operations:
             _fuzz_one(operation, url, each, tally, (Failure, FailureGroup))

@@ -1,0 +1,1 @@
+"""Pages over the service, made of the report's style and charts."""
