@@ -1,7 +1,7 @@
 """Adaptive against uniform assignment, over HTTP, on the same simulated answers.
 
-    python benchmarks/asking.py                     # ten crowds
-    python benchmarks/asking.py --runs 2 --tasks 100
+    python -m benchmarks.asking                     # ten crowds
+    python -m benchmarks.asking --runs 2 --per-task 5
 
 Uniform: every task is labelled by the same number of workers, drawn at random. Adaptive: workers
 ask the server for their next task, until a share of these votes is spent. Both are settled, and
@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from serve import server
 
+from chaos.serve.process import server
 from quorate.service.client import Client
 from quorate.service.playing import answers_of, draw, play, set_up, wrong_share
 from quorate.simulation.crowd import Crowd
@@ -73,9 +73,9 @@ def compared(runs: int, tasks: int, per_task: int, shares: Sequence[float]) -> l
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--tasks", type=int, default=300)
-    parser.add_argument("--per-task", type=int, default=5)
-    parser.add_argument("--shares", type=float, nargs="+", default=[0.5, 0.6, GOAL])
+    parser.add_argument("--tasks", type=int, default=200)
+    parser.add_argument("--per-task", type=int, default=10)
+    parser.add_argument("--shares", type=float, nargs="+", default=[0.5, GOAL])
     given = parser.parse_args()
     rows = compared(given.runs, given.tasks, given.per_task, given.shares)
     table = Table(title=f"Share of wrong labels, {given.tasks} tasks")
