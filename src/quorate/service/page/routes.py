@@ -17,7 +17,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from pydantic import ValidationError
 
 from quorate.errors import DataError
-from quorate.report.page import charts, number, share, slug
+from quorate.report.page import charts
+from quorate.report.page.numbers import number, share, slug
 from quorate.service import views
 from quorate.service.api.access import AnyWorker, Caller, Requester
 from quorate.service.api.gate import COOKIE
