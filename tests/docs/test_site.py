@@ -47,6 +47,7 @@ def test_every_page_of_the_site() -> None:
     assert dead_links(pages) == []
     with served(SITE) as address, browser() as chromium:
         assert faults(chromium, address, [page_path(page) for page in pages]) == []
+        assert "guides/diagnose/" in found_in_the_dark(chromium, address, "Krippendorff")
 
 
 # Links.
@@ -157,6 +158,18 @@ def faults(chromium: Any, address: str, paths: list[str]) -> list[str]:
             found += [f"/{path} at {width}: {over}" for over in page.evaluate(OVER_THE_EDGE)]
             keep_screenshot(page, path, width)
     return found
+
+
+def found_in_the_dark(chromium: Any, address: str, word: str) -> str:
+    """Where the search leads to, on a page that follows the system into the dark."""
+    page = chromium.new_page(color_scheme="dark")
+    page.goto(address)
+    assert page.evaluate("document.body.dataset.mdColorScheme") == "slate"
+    page.keyboard.press("Control+k")
+    page.keyboard.type(word)
+    results = page.locator(f"a[href*='?h={word}']")
+    results.first.wait_for()
+    return " ".join(str(result.get_attribute("href")) for result in results.all())
 
 
 def keep_screenshot(page: Any, path: str, width: int) -> None:
