@@ -181,7 +181,8 @@ def keep_screenshot(page: Any, path: str, width: int) -> None:
         page.screenshot(path=place, full_page=True, type="jpeg", quality=60)
 
 
-def test_faults_are_found(tmp_path: Path) -> None:
+def test_faults_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QUORATE_SCREENSHOTS", raising=False)
     wide = '<div class="md-content"><div style="width:900px">wide</div></div>'
     (tmp_path / "wide.html").write_text(f"{wide}<script>undefined.name</script><img src='no.png'>")
     scrolls = f'<div style="overflow-x:auto">{wide}</div>'
