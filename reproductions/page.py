@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,7 +51,7 @@ def scoreboard(results: Sequence[Mapping[str, Any]]) -> str:
     head = "".join(f"<div><strong>{big}</strong>{small}</div>\n" for big, small in boxes)
     rows = [_line(["paper", "figures equal", "", "claims that hold"]), _line(["---"] * 4)]
     rows += [_score_row(title, found) for title, found in scores.items()]
-    key = "".join(f'<i class="{name}"></i>{text}' for name, text in VERDICTS.items())
+    key = "\n".join(f'<i class="{name}"></i>{text}' for name, text in VERDICTS.items())
     parts = [f'<div class="score">\n{head}</div>', "\n".join(rows), f'<p class="key">{key}</p>\n']
     return "\n\n".join(parts)
 
@@ -77,7 +78,7 @@ def _bar(found: Score) -> str:
 
 
 def _section(result: Mapping[str, Any], where: str) -> str:
-    parts = [f"## {result['title']}", f"{result['paper']}. {result['summary']}"]
+    parts = [f"## {result['title']}", wrapped(f"{result['paper']}. {result['summary']}")]
     tables = [table for table in result["tables"] if table["rows"]]
     parts += [_pivoted(table) for table in tables if _is_compared(table)]
     parts += [_figure(figure, f"{where}/{result['experiment']}") for figure in result["figures"]]
@@ -89,10 +90,10 @@ def _section(result: Mapping[str, Any], where: str) -> str:
     ]
     if result["remarks"]:
         title = f"What differs, and why: {len(result['remarks'])} remarks"
-        parts.append(_folded("note", title, "\n\n".join(result["remarks"])))
+        parts.append(_folded("note", title, "\n\n".join(map(wrapped, result["remarks"]))))
     if result["absent"]:
-        parts.append("Left out: " + " ".join(result["absent"]))
-    parts.append(_made(result))
+        parts.append(wrapped("Left out: " + " ".join(result["absent"])))
+    parts.append(wrapped(_made(result)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -105,11 +106,25 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> list[str]:
     """The claims that hold, folded, and those that do not."""
     parts = []
     for kind, verb, holds in (("success", "hold", True), ("failure", "do not hold", False)):
-        lines = [f"- {c['text']} ({c['detail']})" for c in claims if c["holds"] == holds]
+        chosen = [claim for claim in claims if claim["holds"] == holds]
+        lines = [wrapped(f"- {c['text']} ({c['detail']})", "  ") for c in chosen]
         if lines:
             title = f"{len(lines)} of {len(claims)} claims {verb}"
             parts.append(_folded(kind, title, "\n".join(lines)))
     return parts
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Prose in lines that end at 100 columns, also where it is folded.
+
+    Examples:
+        >>> wrapped("- one " + "and " * 24 + "on", "  ").splitlines()[1]
+        '  and and on'
+    """
+    lines = textwrap.wrap(
+        text, 95, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines)
 
 
 def _folded(kind: str, title: str, text: str) -> str:
@@ -145,7 +160,7 @@ def _pivoted(table: Mapping[str, Any]) -> str:
         cells.setdefault(key, {})[_name(row, across)] = _compared(table, row)
     lines = [_line([*down, *columns]), _line(["---"] * len(down) + ["---:"] * len(columns))]
     lines += [_line([*names[key], *(cells[key].get(c, "-") for c in columns)]) for key in cells]
-    return f"**{table['title']}**\n\n" + "\n".join(lines)
+    return "\n".join([wrapped(f"**{table['title']}**"), "", *lines])
 
 
 def _name(row: Mapping[str, Any], keys: Sequence[str]) -> str:

@@ -47,6 +47,7 @@ def test_every_page_of_the_site() -> None:
     assert dead_links(pages) == []
     with served(SITE) as address, browser() as chromium:
         assert faults(chromium, address, [page_path(page) for page in pages]) == []
+        assert "guides/diagnose/" in found_in_the_dark(chromium, address, "Krippendorff")
 
 
 # Links.
@@ -159,6 +160,18 @@ def faults(chromium: Any, address: str, paths: list[str]) -> list[str]:
     return found
 
 
+def found_in_the_dark(chromium: Any, address: str, word: str) -> str:
+    """Where the search leads to, on a page that follows the system into the dark."""
+    page = chromium.new_page(color_scheme="dark")
+    page.goto(address)
+    assert page.evaluate("document.body.dataset.mdColorScheme") == "slate"
+    page.keyboard.press("Control+k")
+    page.keyboard.type(word)
+    results = page.locator(f"a[href*='?h={word}']")
+    results.first.wait_for()
+    return " ".join(str(result.get_attribute("href")) for result in results.all())
+
+
 def keep_screenshot(page: Any, path: str, width: int) -> None:
     """A picture of the page in the directory that `make test` keeps them in, if there is one."""
     kept = os.environ.get("QUORATE_SCREENSHOTS")
@@ -168,7 +181,8 @@ def keep_screenshot(page: Any, path: str, width: int) -> None:
         page.screenshot(path=place, full_page=True, type="jpeg", quality=60)
 
 
-def test_faults_are_found(tmp_path: Path) -> None:
+def test_faults_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QUORATE_SCREENSHOTS", raising=False)
     wide = '<div class="md-content"><div style="width:900px">wide</div></div>'
     (tmp_path / "wide.html").write_text(f"{wide}<script>undefined.name</script><img src='no.png'>")
     scrolls = f'<div style="overflow-x:auto">{wide}</div>'
