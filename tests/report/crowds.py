@@ -31,14 +31,14 @@ def everything() -> tuple[quorate.Result, ReportOptions]:
     place = {name: i for i, name in enumerate(dict.fromkeys(task))}
     person = {name: i for i, name in enumerate(sorted(set(worker)))}
     code = {name: i for i, name in enumerate(sorted(set(label)))}
-    minutes = random.uniform(0, 6 * 24 * 60, len(task))
+    nth = [worker[:i].count(name) for i, name in enumerate(worker)]  # fifteen a day, one a minute
     seconds = random.lognormal(2, 0.5, len(task))
     votes = pl.DataFrame(
         {
             "task": [spelt(place[name]) for name in task],
             "worker": [_called(person[name]) for name in worker],
             "label": [CLASSES[code[name]] for name in label],
-            "time": [START + timedelta(minutes=float(m)) for m in minutes],
+            "time": [START + timedelta(days=n // 15, minutes=n % 15) for n in nth],
             "seconds": seconds * np.array([0.1 if person[w] == 3 else 1 for w in worker]),
             "text": [f"what is {spelt(place[name])}" for name in task],
         }
@@ -70,7 +70,7 @@ def hostile() -> tuple[quorate.Result, ReportOptions]:
     workers += [f"worker-{i}" for i in range(9)]
     rows = [
         (f"<i>{t}</i>" if t else "x" * 300, w, classes[t % 60 if random.random() < 0.7 else w_i])
-        for t in range(240)
+        for t in range(150)
         for w_i, w in enumerate(workers)
         if random.random() < 0.4
     ]

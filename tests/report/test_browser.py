@@ -91,17 +91,22 @@ def test_it_can_be_looked_at(browser: Any, crowd: str) -> None:
         page.context.close()
 
 
-@pytest.mark.parametrize("crowd", CROWDS)
-def test_it_is_accessible(browser: Any, crowd: str) -> None:
+LOOKS = [
+    *(("everything", *mode) for mode in MODES),
+    *(("hostile", 1280, "dark"), ("large", 390, "light"), ("rte", 390, "dark")),
+    *(("web", 1280, "light"), ("llmbar", 1280, "dark")),
+]
+
+
+@pytest.mark.parametrize(("crowd", "width", "scheme"), LOOKS)
+def test_it_is_accessible(browser: Any, crowd: str, width: int, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    for width, scheme in ((1280, "light"), (390, "dark")):
-        page = opened(browser, crowd, width, scheme)
-        first = page.locator("details.page").first
-        first.locator("summary").click()
-        found = axe.Axe().run(page).response["violations"]
-        serious = [each for each in found if each["impact"] in SERIOUS]
-        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in serious] == []
-        page.context.close()
+    page = opened(browser, crowd, width, scheme)
+    page.locator("details.page").first.locator("summary").click()
+    found = axe.Axe().run(page).response["violations"]
+    serious = [each for each in found if each["impact"] in SERIOUS]
+    assert [(each["id"], each["nodes"][0]["html"][:200]) for each in serious] == []
+    page.context.close()
 
 
 @pytest.mark.parametrize("crowd", CROWDS)

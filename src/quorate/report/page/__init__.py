@@ -86,7 +86,7 @@ def _link(paged: set[str]) -> Callable[[Any], str]:
 
     @cache
     def link(name: Any) -> str:
-        drawn = numbers.name_html(name)
+        drawn = numbers.name_html(name, numbers.IN_A_LIST)
         if str(name) not in paged:
             return drawn
         return f'<a href="#worker-{escape(numbers.slug(name))}">{drawn}</a>'

@@ -215,8 +215,8 @@ class Cells(NamedTuple):
 def matrix(cells: Cells, at: str, label: str) -> Markup:
     """A heat map: a darker cell is a larger share; numbers where there is room."""
     size = max(11, min(46, 760 // max(len(cells.columns), 1)))
-    left = 12 + 7.6 * max((len(_short(name)) for name in cells.rows), default=0)
-    top = 12 + 7.6 * max((len(_short(name)) for name in cells.columns), default=0)
+    left = 12 + max((_width(_short(name)) for name in cells.rows), default=0)
+    top = 12 + max((_width(_short(name)) for name in cells.columns), default=0)
     drawn = "".join(
         f'<g data-at="{at}.{i}">'
         + "".join(
@@ -307,6 +307,12 @@ def _short(name: Any, longest: int = 18) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
+def _width(text: str) -> float:
+    """About the width of a text in the type of ticks, rather too much than too little."""
+    wide = sum(c in "mwMW@%" or ord(c) > 0x2E80 for c in text)
+    return 7.6 * len(text) + 3.6 * wide
+
+
 def _part(share: float) -> str:
     return f"{100 * min(max(share, 0), 1):.0f}"
 
@@ -343,4 +349,8 @@ def _percent(value: float) -> str:
 
 
 def _count(value: float) -> str:
+    """A number on an axis, such as 20, 2.5, 50k or 3M."""
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if value >= 10 * size or (value >= size and unit == "M"):
+            return f"{value / size:g}{unit}"
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

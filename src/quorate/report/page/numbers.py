@@ -10,7 +10,7 @@ from urllib.parse import quote
 from quorate.errors import printable
 
 NOTHING = "\N{EN DASH}"
-LONGEST = 120  # letters of a name that are shown; all are in its title
+LONGEST, IN_A_LIST = 120, 40  # letters of a name that are shown; all are in its title
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -91,12 +91,12 @@ def raw(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def name_html(name: Any) -> str:
+def name_html(name: Any, longest: int = LONGEST) -> str:
     """A name that is shown and never run, whichever way it is written and however long it is."""
     text = printable(str(name))
-    if len(text) <= LONGEST:
+    if len(text) <= longest:
         return f"<bdi>{escape(text)}</bdi>"
-    return f'<bdi title="{escape(text)}">{escape(text[: LONGEST - 1])}…</bdi>'
+    return f'<bdi title="{escape(text)}">{escape(text[: longest - 1])}…</bdi>'
 
 
 def code_html(text: str) -> str:

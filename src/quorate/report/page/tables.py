@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from quorate.report.page import charts
-from quorate.report.page.numbers import FORMS, NOTHING, name_html, raw, slug
+from quorate.report.page.numbers import FORMS, IN_A_LIST, NOTHING, name_html, raw, slug
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -162,7 +162,7 @@ def _field(name: Any, value: Any) -> str:
 def posterior(classes: Sequence[Row]) -> str:
     """The most probable classes with bars."""
     rows = "".join(
-        f"<li>{charts.bar(each['probability'])} {name_html(each['label'])}"
+        f"<li>{charts.bar(each['probability'])} {name_html(each['label'], IN_A_LIST)}"
         f" <b>{FORMS['share'](each['probability'])}</b></li>"
         for each in classes
     )
@@ -188,7 +188,7 @@ def _vote(vote: Row, row: Row, link: Link) -> str:
     if vote["decibans"] is not None:
         weight = f" <small>{FORMS['signed'](vote['decibans'])}</small>"
     kind, mark = ("for", "✓") if is_for else ("against", "✕")
-    said = "" if is_for else f" <em>{name_html(vote['label'])}</em>"
+    said = "" if is_for else f" <em>{name_html(vote['label'], IN_A_LIST)}</em>"
     return f'<li class="{kind}"><i>{mark}</i>{said} {link(vote["worker"])}{weight}</li>'
 
 

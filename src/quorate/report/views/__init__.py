@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from quorate.diagnosis import Diagnosis, diagnose
+from quorate.diagnosis.facts import Finding
 from quorate.errors import UsageError
 from quorate.kernels import Codes
 from quorate.multilabel import Multilabel
@@ -30,6 +31,7 @@ from quorate.report.views.times import time_view, timed_votes
 from quorate.result import Result
 from quorate.summary import summarise
 
+NAMED = 200  # workers of a finding
 PAGES = 40  # workers with a page of their own, and in the matrix of agreement
 
 
@@ -55,12 +57,19 @@ def report_of(result: Result, options: ReportOptions | None = None) -> dict[str,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         **summarise(result),
         "settings": settings_of(result),
-        "findings": [finding.as_dict() for finding in diagnosis.findings],
+        "findings": [_finding(finding) for finding in diagnosis.findings],
         **_views(result, diagnosis, options.n_shown),
     }
     report["read"]["labels_a_task"] = result.n_labels / max(result.overview.tasks, 1)
     report["headline"] = headline(report)
     return under_pseudonyms(report) if options.pseudonyms else report
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    """A finding with the first of its workers, and how many they are."""
+    found = finding.as_dict()
+    names = found["workers"]
+    return {**found, "workers": names[:NAMED], "shown": len(names[:NAMED]), "of": len(names)}
 
 
 def _views(result: Result, diagnosis: Diagnosis, n_shown: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from quorate.trust import Intervals
 SHOWN_WORKERS, SHOWN_CLASSES, SHOWN_PAIRS = 1000, 10, 50
 EXACT = 300_000  # votes up to which intervals of matrices allow for answers that are uncertain
 LARGEST = 2_000_000  # entries of all matrices up to which they do
+NAMED = 200  # workers of a group
 FLAGS = ("spammer", "inverted", "too few labels")
 
 
@@ -142,7 +143,7 @@ def agreement_view(
         "of": len(result.codebook.workers),
         "pairs": _pairs(diagnosis),
         "groups": [
-            {"workers": list(group.workers), "n": len(group.workers), "worth": group.worth}
+            {"workers": list(group.workers)[:NAMED], "n": len(group.workers), "worth": group.worth}
             for group in diagnosis.groups
         ],
     }

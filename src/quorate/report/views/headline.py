@@ -48,7 +48,7 @@ def _crowd(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"{flags['inverted']:,} of {of:,} workers {verb} to have mixed up the classes."
     groups = report["agreement"]["groups"]
     if groups:
-        n = sum(len(group["workers"]) for group in groups)
+        n = sum(group["n"] for group in groups)
         worth = sum(group["worth"] for group in groups)
         yield f"{n:,} workers are correlated: together they are worth {worth:.1f} independent ones."
     alpha = report["agreement"]["alpha"]

@@ -12,6 +12,7 @@ from quorate.votes import named
 
 View = Mapping[str, Any]
 WORTH_SAYING = 0.0005  # of an expected error
+LEAST_SHARE = 0.05  # of the wrong votes that a guideline should change
 CLEARLY = 1.5  # times the share of wrong votes that an average pair of classes has
 
 
@@ -57,7 +58,8 @@ def overruled(view: View) -> Iterator[str]:
 def classes(view: View) -> Iterator[str]:
     """Which two classes need a clearer instruction."""
     first = next(iter(view["guidelines"]), None)
-    if first is not None and first["share"] > CLEARLY / (view["of"] * (view["of"] - 1) / 2):
+    even = 1 / max(view["of"] * (view["of"] - 1) / 2, 1)
+    if first is not None and first["share"] > max(CLEARLY * even, LEAST_SHARE):
         yield (
             f"A clearer guideline on {named(first['label'])} and {named(first['other'])} would help"
             f" most: {first['share']:.0%} of the wrong votes mix them up."
