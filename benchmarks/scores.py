@@ -3,9 +3,9 @@
     python benchmarks/scores.py                 # QUORATE_DATA, or ../shared/data
 
 Errors are against gold: the root mean square and the mean absolute error, with a bootstrap interval
-over tasks of what the consensus gains; then, of methods that answer with a grade, the share of wrong
-answers and the mean absolute error. Of s_rel the label 3, a broken link, is left out; the grades
-of adult2 are G, P, R and X.
+over tasks of what the consensus gains; then, of methods that answer with a grade, the share of
+wrong answers and the mean absolute error. Of s_rel the label 3, a broken link, is left out; the
+grades of adult2 are G, P, R and X.
 """
 
 from __future__ import annotations
