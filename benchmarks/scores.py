@@ -3,8 +3,9 @@
     python benchmarks/scores.py                 # QUORATE_DATA, or ../shared/data
 
 Errors are against gold: the root mean square and the mean absolute error, with a bootstrap interval
-over tasks of what the consensus gains. Of s_rel the label 3, a broken link, is left out; the grades
-of adult2 are G, P, R and X.
+over tasks of what the consensus gains; then, of methods that answer with a grade, the share of
+wrong answers and the mean absolute error. Of s_rel the label 3, a broken link, is left out; the
+grades of adult2 are G, P, R and X.
 """
 
 from __future__ import annotations
@@ -34,6 +35,23 @@ def read(name: str, what: str) -> pl.DataFrame:
     ).drop_nulls("label")
 
 
+def grades() -> None:
+    """Errors of methods whose answer is one of the grades."""
+    print("\nset      method          wrong   mae")
+    for name in SETS:
+        votes, gold = (
+            read(name, what).with_columns(pl.col("label").cast(pl.Int64))
+            for what in ("labels", "gold")
+        )
+        methods = (("majority", False), ("auto", False), ("auto", True), ("ordinal", False))
+        for method, ordered in methods:
+            labels = quorate.aggregate(votes, method, ordered=ordered).labels
+            both = labels.join(gold, on="task", suffix="_known")
+            off = (both["label"] - both["label_known"]).abs().to_numpy()
+            called = f"{method} --ordered" if ordered else method
+            print(f"{name:8} {called:14} {(off > 0).mean():6.1%}  {off.mean():.4f}")
+
+
 def main() -> None:
     print("set      tasks   rmse: mean  ours     mae: mean  ours   gain in squared error (95 %)")
     for name in SETS:
@@ -49,6 +67,7 @@ def main() -> None:
             f"  {np.sqrt((ours**2).mean()):.4f}  {np.abs(mean).mean():9.4f}"
             f"  {np.abs(ours).mean():.4f}   {gain.mean():+.4f} ({low:+.4f} to {high:+.4f})"
         )
+    grades()
 
 
 if __name__ == "__main__":

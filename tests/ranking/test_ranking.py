@@ -186,6 +186,18 @@ def test_who_always_wins_is_held_by_a_prior_that_is_told() -> None:
     assert 0 < np.ptp(narrower.strength) < np.ptp(found.strength)
 
 
+def test_who_always_wins_by_the_judges_who_count_is_held_too() -> None:
+    """Bob always says right: only ann's word counts, by which llama always loses."""
+    rows = [("gpt", "llama", "ann", "gpt"), ("llama", "gpt", "bob", "gpt")]
+    rows += [("claude", "gpt", "ann", "tie"), ("gpt", "claude", "bob", "claude")]
+    rows += [("llama", "claude", "ann", "claude"), ("claude", "llama", "bob", "llama")]
+    rows += [("gpt", "llama", "bob", "llama"), ("claude", "gpt", "bob", "gpt")]
+    found = quorate.rank(rows * 5)
+    assert np.ptp(found.strength) < 20
+    assert any("By the judges who count" in note for note in found.notes)
+    assert found.systems_frame["system"][-1] == "llama"
+
+
 def test_sides_that_cannot_be_told_from_strength_are_left_alone() -> None:
     rows = [("base", "new", "w", "new")] * 30 + [("base", "new", "w", "base")] * 10
     found = quorate.rank(rows)

@@ -42,6 +42,12 @@ from quorate.votes import Kind, listed, shown
 from quorate.votes.store import Progress
 
 PRIOR_SD = 3.0  # of the strengths, where comparisons alone leave them without bounds
+WIDEST = 20.0  # differences of strengths beyond this are taken for infinite
+UNBOUNDED = (
+    "By the judges who count, some systems won or lost all comparisons with the rest, which leaves"
+    f" strengths without a bound: they have a normal prior with a standard deviation of"
+    f" {PRIOR_SD:g} (prior_sd)."
+)
 # Of the traits of judges: the mean to begin with, and variances among them, and of one judge who
 # stands for all.
 MEAN, AMONG, ALONE = map(np.array, ((1.0, 0.0, 0.0), (0.25, 1.0, 1.0), (1.0, 100.0, 100.0)))
@@ -250,7 +256,11 @@ def fitted(read: Comparisons, engine: Engine, plan: Plan) -> Fitted:
         precision,
     )
     start = Params(np.zeros(n_systems), np.tile(MEAN, (len(comparisons), 1)))
-    solution = maximise(stateless(engine, blocks), start, prior)
+    fold = stateless(engine, blocks)
+    solution = maximise(fold, start, prior)
+    if not prior.precision and np.ptp(solution.params.strength) > WIDEST:
+        prior, regularised = prior._replace(precision=PRIOR_SD**-2), (UNBOUNDED,)
+        solution = maximise(fold, start, prior)
     notes = (*_connected(graph, read.systems), *regularised, *why_not)
     if not solution.converged:
         notes += (f"It had not converged after {solution.iterations} iterations.",)

@@ -148,14 +148,14 @@ def scores(
     known scores. `level` is that of the intervals, and `progress` is told what is under way.
 
     Examples:
-        >>> votes = [("a", "ann", 1), ("a", "bob", 3), ("b", "ann", 2), ("b", "bob", 4),
-        ...          ("c", "ann", 3), ("c", "bob", 5), ("d", "ann", 5)]
-        >>> found = scores(votes)
+        >>> ann, bob, cyd = [1, 2, 3, 4, 5, 6], [3, 4, 5, 6, 7, 8], [1, 3, 3, 4, 5, 5]
+        >>> rows = [(t, who, said[t]) for who, said in (("a", ann), ("b", bob), ("c", cyd))
+        ...         for t in range(6)]
+        >>> found = scores(rows)
         >>> found.scores.sort("score")["task"].to_list()
-        ['a', 'b', 'c', 'd']
-        >>> low, high = found.workers.sort("worker")["offset"]
-        >>> high - low > 1
-        True
+        [0, 1, 2, 3, 4, 5]
+        >>> found.workers.sort("offset")["worker"].to_list()[-1]
+        'b'
     """
     refuse_unknown("scores", how, (*Reading.__annotations__, *Scale.__annotations__))
     if not 0 < level < 1:
