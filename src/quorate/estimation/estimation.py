@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Unpack
@@ -172,6 +172,14 @@ def _without_gold(labels: Labels) -> Labels:
     return replace(labels, gold=None)
 
 
+class Beside(NamedTuple):
+    """What the known answers alone say, where there are some."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
 class Target(NamedTuple):
     """What is estimated: its name, and the value of each class, from 0 to 1, which stand for `low`
     and `high`."""
@@ -244,7 +252,7 @@ class View:
         for what, values in looks.items():
             values = np.asarray(values, dtype=np.float64)
             gap = float(values[known].mean() - values.mean())
-            error = float(values.std()) * np.sqrt((1 / known.sum() - 1 / len(known)))
+            error = float(values.std()) * np.sqrt(1 / known.sum() - 1 / len(known))
             if abs(gap) > UNLIKE * error + 1e-9:
                 yield (
                     f"The known tasks look unlike the rest: their {what} is"
@@ -294,7 +302,7 @@ def _figures(view: View, asked: Asked) -> Estimate:
     """The figures of every group and target, with known answers."""
     targets, unit = _targets(view, asked)
     two = len(targets) == 2 and asked.value is None
-    names = view.groups or [None]
+    names: list[str | None] = [None] if view.groups is None else [*view.groups]
     n_rows = len(names) * (1 if two else len(targets))
     computed = targets[1:] if two else targets
     figures: dict[tuple[str | None, str], Figure] = {}
@@ -381,16 +389,11 @@ def _figure(view: View, fit: TargetFit, group: int | None, asked: Asked, n_rows:
     by_answers = _answers_alone(view, known, target, n_tasks, asked)
     scale = (target.low, target.high)
     found, together = found.scaled(*scale), together.scaled(*scale)
+    alone_ = Beside(None, None, None) if by_answers is None else Beside(*by_answers.scaled(*scale))
+    votes = target.low + (target.high - target.low) * float(fit.expected[inside].mean())
+    name = None if group is None else (view.groups or [])[group]
     return Figure(
-        None if group is None else (view.groups or [])[group],
-        target.name,
-        *found,
-        together.low,
-        together.high,
-        target.low + (target.high - target.low) * float(fit.expected[inside].mean()),
-        *((None, None, None) if by_answers is None else by_answers.scaled(*scale)),
-        n_tasks,
-        n,
+        name, target.name, *found, together.low, together.high, votes, *alone_, n_tasks, n
     )
 
 
@@ -406,16 +409,13 @@ def _interval(
     to candidates and slopes."""
     n_tasks, n = int(inside.sum()), len(known.task)
     spread = sampling.spread_of(fit.expected[known.task])
-    probability = view.probability[known.task]
-    if not view.known.all() or inside.sum() < len(inside):
-        probability = probability if n < n_tasks else np.ones(n)
-    tasks = Tasks(n_tasks, 0.0, asked.these, fit.target.whole)
-    answers = _answers(view, known, fit.expected) if n else calibration.Answers.even(np.zeros(0))
     if n == n_tasks:
         if asked.these:
             return Interval(*[float(known.value.mean())] * 3)
         raise UsageError("Every answer is known: population='all' needs tasks without answers.")
-    tasks = tasks._replace(left=sampling.share_left(probability, spread, n_tasks) if n else 1.0)
+    answers = _answers(view, known, fit.expected) if n else calibration.Answers.even(np.zeros(0))
+    left = sampling.share_left(view.probability[known.task], spread, n_tasks) if n else 1.0
+    tasks = Tasks(n_tasks, left, asked.these, fit.target.whole)
     of_unknown = inside[~view.known]
     mine = inside[fit.known.task]
     scores = [
@@ -550,7 +550,8 @@ def _without_answers(view: View, asked: Asked) -> Estimate:
     half = np.array([(share.high - share.low) / 2 for share in shares])
     share = np.array([row.share for row in shares])
     figures = []
-    for g, name in enumerate(view.groups or [None]):
+    names: list[str | None] = [None] if view.groups is None else [*view.groups]
+    for g, name in enumerate(names):
         inside = np.full(len(view.gold), True) if name is None else view.group == g
         for target in targets:
             expected = view.posterior[inside] @ target.value
@@ -562,22 +563,10 @@ def _without_answers(view: View, asked: Asked) -> Estimate:
             found = Interval(mean, max(mean - wide, 0.0), min(mean + wide, 1.0))
             low, high = target.low, target.high
             votes = low + (high - low) * float(expected.mean())
-            row = found.scaled(low, high)
-            figures.append(
-                Figure(
-                    name,
-                    target.name,
-                    *row,
-                    row.low,
-                    row.high,
-                    votes,
-                    None,
-                    None,
-                    None,
-                    int(inside.sum()),
-                    0,
-                )  # fmt: skip
-            )
+            row, n = found.scaled(low, high), int(inside.sum())
+            beside = Beside(None, None, None)
+            bounds = (row.low, row.high)
+            figures.append(Figure(name, target.name, *row, *bounds, votes, *beside, n, 0))
     warning = (
         "There are no known answers: this is what the model makes of the votes, with a 90 %"
         " interval of its own. An error that most workers share does not show in it. Answer 50"

@@ -65,7 +65,8 @@ def drawn(probability: Floats, keys: Keys, seed: int) -> NDArray[np.intp]:
 
 def probabilities_of(weights: Floats, n_tasks: int) -> Floats:
     """Probabilities from weights that are inverse to them, up to a factor."""
-    return np.clip(weights.sum() / (n_tasks * weights), 1e-9, 1.0)
+    found: Floats = np.clip(weights.sum() / (n_tasks * weights), 1e-9, 1.0)
+    return found
 
 
 def counts(probability: Floats, spread: Floats) -> Floats:
@@ -76,7 +77,8 @@ def counts(probability: Floats, spread: Floats) -> Floats:
         return np.ones(len(weight))
     weight = weight / weight.sum()
     number = float((weight * spread).sum() / (weight**2 * spread).sum())
-    return weight * number
+    scaled: Floats = weight * number
+    return scaled
 
 
 def share_left(probability: Floats, spread: Floats, n_tasks: int) -> float:

@@ -180,7 +180,7 @@ def panel(
     seen = _reference(read, how)
     found = errors.errors_of(seen.labels, seen.truth)
     random = np.random.default_rng(how.get("seed", 0))
-    steps, proposal, notes = _cheaper(read, seen, found, (costs, max_loss), how)
+    steps, proposal, notes = _cheaper(read, seen, (costs, max_loss), how)
     columns = [covariate] if isinstance(covariate, str) else list(covariate or ())
     rows = [row for name in columns for row in _biases(votes, read, seen, name, reading)]
     return Panel(
@@ -239,7 +239,7 @@ def _judges(votes: Votes, seen: Reference, found: errors.Errors) -> pl.DataFrame
     right = (1 - found.rate) * found.votes
     low, high = metrics.wilson_interval(right, found.votes)
     pairs = errors.correlations(found)
-    nobody = np.isnan(pairs).all(axis=1)
+    nobody = np.asarray(np.isnan(pairs).all(axis=1))
     nearest = np.where(nobody, 0, np.nan_to_num(pairs, nan=-2.0).argmax(axis=1))
     strongest = np.where(nobody, np.nan, pairs[np.arange(len(pairs)), nearest])
     whole = errors.worth(found, np.random.default_rng(0)).effective
@@ -250,9 +250,7 @@ def _judges(votes: Votes, seen: Reference, found: errors.Errors) -> pl.DataFrame
             "accuracy": 1 - found.rate,
             "low": low,
             "high": high,
-            "most_like": [
-                None if none else names[int(j)] for none, j in zip(nobody.tolist(), nearest.tolist(), strict=True)
-            ],
+            "most_like": pl.Series(names.gather(nearest)).set(pl.Series(nobody), None),
             "correlation": pl.Series(strongest).fill_nan(None),
             "adds": whole - errors.without_each(found),
         }
@@ -271,7 +269,7 @@ def _two_sided(seen: Reference) -> dict[str, pl.Series]:
         of: Floats = seen.truth[task, c]
         n = np.bincount(labels.worker, of, minlength=labels.n_workers)
         right = np.bincount(labels.worker, of * (labels.label == c), minlength=labels.n_workers)
-        low, high = metrics.wilson_interval(right, n)
+        low, high = metrics.wilson_interval(right.astype(np.float64), n.astype(np.float64))
         share = np.where(n > 0, right / np.maximum(n, 1e-12), np.nan)
         columns |= {
             name: pl.Series(share).fill_nan(None),
@@ -282,7 +280,7 @@ def _two_sided(seen: Reference) -> dict[str, pl.Series]:
 
 
 def _cheaper(
-    votes: Votes, seen: Reference, found: errors.Errors, terms: tuple[Any, float], how: Paneling
+    votes: Votes, seen: Reference, terms: tuple[Any, float], how: Paneling
 ) -> tuple[pl.DataFrame, Cheaper | None, tuple[str, ...]]:
     """The path of ever cheaper panels, and the one to propose, fitted again to tell what it
     loses."""
@@ -295,7 +293,9 @@ def _cheaper(
     if len(names) > cheaper.MOST_JUDGES:
         note = f"More than {cheaper.MOST_JUDGES} judges: no cheaper panel was looked for."
         return empty, None, (note,)
-    steps = cheaper.cheaper_panels(seen.labels, seen.truth, found.rate, cost)
+    chosen_by, measured_on = _halves(seen)
+    rate = errors.errors_of(chosen_by.labels, chosen_by.truth).rate
+    steps = cheaper.cheaper_panels(chosen_by.labels, chosen_by.truth, rate, cost)
     path = pl.DataFrame(
         {
             "dropped": [str(names[step.dropped]) for step in steps],
@@ -304,17 +304,28 @@ def _cheaper(
             "accuracy": [step.accuracy for step in steps],
         }
     )
-    full = cheaper.full_accuracy(seen.labels, seen.truth, found.rate)
+    full = cheaper.full_accuracy(chosen_by.labels, chosen_by.truth, rate)
     n_dropped = cheaper.advised(steps, full, max_loss)
     if not n_dropped:
         return path, None, ("No judge can be dropped without losing more than max_loss.",)
     dropped = [step.dropped for step in steps[:n_dropped]]
     kept = ~np.isin(votes.labels.worker, dropped)
     fewer = votes.with_blocks(votes.blocks.change(lambda labels: labels.only(kept)))
-    with_all, without = (_accuracy(_consensus(each, how), seen) for each in (votes, fewer))
+    with_all, without = (_accuracy(_consensus(each, how), measured_on) for each in (votes, fewer))
     chosen = steps[n_dropped - 1]
     who = tuple(str(names[judge]) for judge in dropped)
     return path, Cheaper(who, chosen.left, chosen.saved, with_all, without), ()
+
+
+def _halves(seen: Reference) -> tuple[Reference, Reference]:
+    """The tasks by which judges are chosen, and the others, on which it is measured what their
+    panel loses."""
+    first = np.arange(len(seen.task)) % 2 == 0
+    parts = []
+    for half in (first, ~first):
+        labels, truth, task = seen.labels.only_tasks(half), seen.truth[half], seen.task[half]
+        parts.append(seen._replace(labels=labels, truth=truth, task=task))
+    return parts[0], parts[1]
 
 
 def _accuracy(result: Result, seen: Reference) -> float:
