@@ -49,9 +49,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--tasks", type=int, default=100)
     parser.add_argument("--workers", type=int, default=30)
-    parser.add_argument("--votes-per-task", type=int, default=8)
+    parser.add_argument("--votes-per-task", type=int, default=15)
     given = parser.parse_args()
-    votes, every = given.tasks * given.votes_per_task, given.tasks // 2
+    votes, every = given.tasks * given.votes_per_task, given.tasks
     found: dict[bool, list[list[float]]] = {True: [], False: []}
     with tempfile.TemporaryDirectory() as place, server(str(Path(place) / "a.db")) as (url, *_):
         for seed in range(given.runs):
