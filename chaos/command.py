@@ -46,7 +46,7 @@ def main(
     """Attack what keeps votes, and count what holds.
 
     NAME is an attack that --list names, or a group of them: online, stores, outputs, readers,
-    cluster.
+    cluster, serve.
     Without names those that are known not to hold yet are left out.
     Without --seconds or --times every attack is tried once. A failure comes with the command that
     tries the same again; the exit code is then 1.

@@ -245,6 +245,8 @@ ARGUMENTS = {
     "votes": "Files of votes, which are one input; `-` for standard input.",
     "name": "A name; without one all are listed.",
     "names": "Names of data sets, or `all`.",
+    "database": "A SQLite file, or postgresql://user@host/name; project.db unless given.",
+    "id": "The token, as `quorate serve token list` names it.",
 }
 
 

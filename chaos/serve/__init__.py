@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from chaos.serve import kills
 
-ATTACKS = (kills.SQLITE, kills.POSTGRESQL)
+ATTACKS = (kills.QUICK, kills.SQLITE, kills.POSTGRESQL)

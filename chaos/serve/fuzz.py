@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 
@@ -107,9 +108,10 @@ def main() -> None:
             client.create("birds", classes=["a", "b"])
             client.add([("t", "ann", "a"), ("u", "ann", "b")])
         tally = fuzz(url, asked.requests, asked.seed)
-    print(f"{tally.requests:,} requests, {len(tally.failures)} failures: {dict(tally.statuses)}")
+    statuses = dict(tally.statuses)
+    click.echo(f"{tally.requests:,} requests, {len(tally.failures)} failures: {statuses}")
     for failure in tally.failures[:20]:
-        print(f"  {failure}")
+        click.echo(f"  {failure}")
     raise SystemExit(bool(tally.failures))
 
 

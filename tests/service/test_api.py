@@ -194,6 +194,8 @@ def test_a_file_is_imported(client: Client, tmp_path: Path) -> None:
     CROWD.votes.write_parquet(tmp_path / "votes.parquet")
     taken = client.import_file(tmp_path / "votes.parquet")
     assert (taken["votes"], taken["skipped"]) == (len(VOTES) - 1, 1)
+    (tmp_path / "long.csv").write_text(f"task,worker,label\n{'x' * 501},ann,0\n")
+    refused(422, "cannot be taken", client.import_file, tmp_path / "long.csv")
     (tmp_path / "bad.csv").write_text("nonsense\n1\n")
     refused(422, r"^(?!.*tmp).*", client.import_file, tmp_path / "bad.csv")
 
@@ -248,3 +250,36 @@ def test_requests_at_the_same_time_share_transactions(client: Client) -> None:
         thread.join()
     assert not failures
     assert client.summary()["votes"] == 160
+
+
+def test_annotations_of_label_studio_come_and_go(client: Client) -> None:
+    client.create("studio", classes=["cat", "dog"])
+
+    def hear(action: str, label: str, id: int = 7) -> int:
+        result = {"type": "choices", "from_name": "animal", "to_name": "image"}
+        annotation = {
+            "id": id,
+            "completed_by": 3,
+            "result": [{**result, "value": {"choices": [label]}}],
+            "was_cancelled": False,
+            "ground_truth": False,
+            "updated_at": f"2026-01-0{len(label)}T10:00:00Z",
+        }
+        task = {"id": 12, "data": {"image": "https://example.org/1.jpg"}, "project": 1}
+        event: dict[str, object] = {"action": action, "project": {"id": 1}}
+        if action == "ANNOTATIONS_DELETED":
+            event["annotations"] = [{"id": id}]
+        else:
+            event |= {"task": task, "annotation": annotation}
+        votes: int = client.ask("POST", "/projects/studio/label-studio", event)["votes"]
+        return votes
+
+    assert hear("ANNOTATION_CREATED", "cat") == hear("ANNOTATION_CREATED", "cat") == 1
+    assert client.task("12")["votes"] == [{"worker": "3", "label": "cat"}]
+    assert hear("ANNOTATIONS_DELETED", "", id=8) == 0
+    assert hear("TASKS_CREATED", "cat") == 0
+    hear("ANNOTATION_UPDATED", "dog")
+    assert client.task("12")["votes"] == [{"worker": "3", "label": "dog"}]
+    assert client.summary()["votes"] == 1
+    assert hear("ANNOTATIONS_DELETED", "") == 1
+    assert client.summary()["votes"] == 0

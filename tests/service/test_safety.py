@@ -56,6 +56,7 @@ LEAST = {
         "GET /projects/{project}/export/{what}",
         "POST /projects/{project}/import",
         "GET /projects/{project}/events",
+        "POST /projects/{project}/label-studio",
         "GET /metrics",
     },
     "admin": {"POST /projects"},

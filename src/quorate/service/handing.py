@@ -79,9 +79,10 @@ def stopped(project: Project) -> str | None:
     rule = project.settings
     if project.archived:
         return "The project is archived."
-    coming = sum(project.cost_of(worker) for _, worker, _ in project.leases)
-    if rule.budget is not None and project.spent + coming + rule.cost > rule.budget:
-        return "The budget is spent."
+    if rule.budget is not None:
+        coming = sum(project.cost_of(worker) for _, worker, _ in project.leases)
+        if project.spent + coming + rule.cost > rule.budget:
+            return "The budget is spent."
     if rule.target_error is not None:
         standing = project.ranking.standing(project.ledger)
         if standing.tasks and standing.error <= rule.target_error and project.ledger.n_votes:

@@ -244,6 +244,14 @@ class Project:
                     found[key] = Receipt(vote, size, digest)
         return found
 
+    def votes_under(self, key: str) -> list[tuple[int, int]]:
+        """The first votes, and how many, of requests under a key, or one that goes on behind it."""
+        of = tables.receipts.c
+        these = (of.key == key) | of.key.startswith(f"{key}-", autoescape=True)
+        query = select(of.vote, of.size).where(of.project == self.id, these)
+        with self.store.reading() as connection:
+            return [(vote, size) for vote, size in connection.execute(query)]
+
     # Leases.
 
     def expire(self) -> list[tuple[int, int]]:

@@ -167,6 +167,17 @@ def votes_frame(project: Project) -> pl.DataFrame:
     return pl.DataFrame(table).with_columns(time)
 
 
+def votes_by_id(project: Project) -> dict[int, tuple[str, str]]:
+    """The task and the worker of every vote that counts and that nobody corrected."""
+    with project.lock:
+        ledger = project.ledger
+        ballots = ledger.state.ballots
+        tasks, workers = ledger.names["task"].names, ledger.names["worker"].names
+        said = zip(ballots.task.values.tolist(), ballots.worker.values.tolist(), strict=True)
+        ids = ledger.ids.values.tolist()
+        return {id: (tasks[t], workers[w]) for id, (t, w) in zip(ids, said, strict=True)}
+
+
 def task_view(project: Project, task: str) -> dict[str, Any]:
     """Everything of one task."""
     with project.lock:

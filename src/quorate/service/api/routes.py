@@ -16,10 +16,11 @@ from fastapi import Path as InPath
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import func, select
 
 from quorate.errors import DataError
+from quorate.online.ledger import ROLES
 from quorate.service import handing, views
 from quorate.service.api import schemas
 from quorate.service.api.access import Admin, AnyWorker, Caller, Requester
@@ -28,12 +29,15 @@ from quorate.service.project import Project
 from quorate.service.service import Service
 from quorate.service.settings import Name, ProjectName
 from quorate.service.store import tables
+from quorate.votes import shown
 
 FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Error} for status in sorted({*STATUS.values(), 400})
 }
 POLL = 0.5  # seconds between looks at whether something has changed
 HEARTBEAT = 15.0  # seconds after which a stream says that it is there
+
+NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 router = APIRouter(prefix="/api/v1", responses=FAILURES)
 
@@ -443,18 +447,76 @@ def _read(content: bytes, suffix: str) -> tuple[list[Any], list[Any], list[str]]
             book.workers.gather(labels.worker),
             book.classes.gather(labels.label),
         )
+        for role, names in zip(ROLES, (book.tasks, book.workers, book.classes), strict=True):
+            _require_names(role, names.cast(pl.Utf8).to_list())
         rows = list(zip(*(column.cast(pl.Utf8).to_list() for column in columns), strict=True))
         gold: list[Any] = []
         if read.known is not None:
             of = (read.known.tasks.cast(pl.Utf8), read.known.labels.cast(pl.Utf8))
             gold = list(zip(*(column.to_list() for column in of), strict=True))
+            _require_names("task", of[0].to_list())
+            _require_names("label", of[1].to_list())
         return rows, gold, list(read.notes)
+
+
+def _require_names(role: str, names: list[str]) -> None:
+    """Refuse names that no request could have."""
+    for name in names:
+        try:
+            NAME.validate_python(name)
+        except ValidationError as error:
+            why = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+            raise DataError(f"The {role} {shown(name[:80])} cannot be taken: {why}.") from None
 
 
 def _task_of(labels: Any) -> Any:
     import numpy as np
 
     return np.repeat(np.arange(labels.n_tasks), np.diff(labels.indptr))
+
+
+# Label Studio.
+
+
+@router.post("/projects/{project}/label-studio", tags=["files"])
+async def label_studio(
+    request: Request, project: InProject, event: schemas.LabelStudioEvent, caller: Requester
+) -> schemas.Heard:
+    """Take an event of a Label Studio webhook: an annotation that was created, updated or deleted.
+    Others are answered, and change nothing."""
+    service, found = service_of(request), project_of(request, project)
+    if event.action == "ANNOTATIONS_DELETED":
+        pairs = await run_in_threadpool(_annotated, found, event.annotations or [])
+        if pairs:
+            await done(service.withdraw(found, pairs, sender=caller.name))
+        return schemas.Heard(votes=len(pairs))
+    if event.action not in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED"):
+        return schemas.Heard(votes=0)
+    if not event.task or not event.annotation:
+        raise DataError("The event lacks its task or its annotation: send the payload too.")
+    record = {**event.task, "annotations": [event.annotation], "predictions": []}
+    votes, gold, _ = await run_in_threadpool(_read, json.dumps([record]).encode(), ".json")
+    with found.lock:
+        there = [vote for vote in votes if found.vote_of(vote[0], vote[1]) is not None]
+    new = [vote for vote in votes if vote not in there]
+    key = f"label-studio-{event.annotation.get('id')}"
+    if new:
+        await done(service.vote(found, new, key=key, sender=caller.name))
+    if there and event.action == "ANNOTATION_UPDATED":
+        again = f"{key}-{event.annotation.get('updated_at')}"
+        await done(service.vote(found, there, key=again, sender=caller.name, correct=True))
+    if gold:
+        await done(service.know(found, gold))
+    return schemas.Heard(votes=len(votes))
+
+
+def _annotated(project: Project, annotations: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """The tasks and workers of annotations that were taken, and whose votes are still there."""
+    frame, pairs = views.votes_by_id(project), []
+    for annotation in annotations:
+        for first, size in project.votes_under(f"label-studio-{annotation.get('id')}"):
+            pairs += [frame[id] for id in range(first, first + size) if id in frame]
+    return pairs
 
 
 # Changes as they happen.

@@ -326,6 +326,21 @@ class Imported(BaseModel):
     notes: list[str]
 
 
+class LabelStudioEvent(BaseModel):
+    """What a webhook of Label Studio sends; what is not needed of it is left out."""
+
+    action: str = Field(max_length=100)
+    task: dict[str, Any] | None = None
+    annotation: dict[str, Any] | None = None
+    annotations: list[dict[str, Any]] | None = Field(default=None, max_length=10_000)
+
+
+class Heard(BaseModel):
+    """How many votes an event was about."""
+
+    votes: int
+
+
 class Share(BaseModel):
     """The share of a class, with its 90 % interval."""
 

@@ -7,18 +7,15 @@ import hmac
 import secrets
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import parse_qsl, quote
 
 from fastapi import APIRouter, Request
 from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from pydantic import ValidationError
 
 from quorate.errors import DataError
-from quorate.report.page import charts
-from quorate.report.page.numbers import number, share, slug
 from quorate.service import views
 from quorate.service.api.access import AnyWorker, Caller, Requester
 from quorate.service.api.gate import COOKIE
@@ -27,6 +24,9 @@ from quorate.service.api.schemas import SettingsChange
 from quorate.service.failures import ForbiddenError, MissingError, UnknownCallerError
 from quorate.service.page import content
 from quorate.service.settings import Name, ProjectName
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 router = APIRouter(include_in_schema=False)
 InProject = Annotated[ProjectName, InPath()]
@@ -37,7 +37,12 @@ LARGEST_FORM = 100_000
 
 @cache
 def environment() -> Environment:
-    """Templates, in which everything is escaped."""
+    """Templates, in which everything is escaped; slow to import."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    from quorate.report.page import charts
+    from quorate.report.page.numbers import number, share, slug
+
     made = Environment(
         loader=FunctionLoader(_own),
         autoescape=True,
@@ -46,6 +51,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"share": share, "number": number, "slug": slug}
+    made.globals["charts"] = charts
     return made
 
 
@@ -57,7 +63,7 @@ def page(name: str, caller: Caller | None, **shown: Any) -> HTMLResponse:
     """A page of a template."""
     template = environment().get_template(f"{name}.html")
     token = csrf(caller) if caller is not None else ""
-    return HTMLResponse(template.render(charts=charts, caller=caller, csrf=token, **shown))
+    return HTMLResponse(template.render(caller=caller, csrf=token, **shown))
 
 
 # Forms.
@@ -203,7 +209,7 @@ async def pause(
     found = project_of(request, project)
     paused = fields.get("paused") == "yes"
     await done(service_of(request).change_worker(found, worker, {"paused": paused}))
-    return RedirectResponse(f"/projects/{project}/workers/{slug(worker)}", 303)
+    return RedirectResponse(f"/projects/{project}/workers/{quote(worker, safe='')}", 303)
 
 
 @router.post("/projects/{project}/settings")
