@@ -40,7 +40,7 @@ from quorate.votes import find, read_votes
 
 LEVEL = 0.95
 KNOWN, SHARES, PANELS = (20, 50, 200), (0.02, 0.2, 0.5), ("good", "biased", "correlated")
-SETS = 20  # simulated panels of a kind; each gets its part of the draws
+SETS = 8  # simulated panels of a kind; each gets its part of the draws
 SCORED = (
     *("rte", "bird", "temp", "trec", "web", "dog", "adult2"),
     *("bm", "sp", "labelme", "d_possent", "weather", "wsd", "s_rel"),
