@@ -243,6 +243,7 @@ def metavar(parameter: click.Parameter, context: click.Context) -> str:
 # Click has no help for arguments.
 ARGUMENTS = {
     "votes": "Files of votes, which are one input; `-` for standard input.",
+    "comparisons": "Files of comparisons, which are one input; `-` for standard input.",
     "name": "A name; without one all are listed.",
     "names": "Names of data sets, or `all`.",
     "database": "A SQLite file, or postgresql://user@host/name; project.db unless given.",
