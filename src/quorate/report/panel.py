@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from quorate.judging.panel import told_cheaper, told_worth
+from quorate.judging.judges import told_cheaper, told_worth
 from quorate.report.screen import Column, note, table
 from quorate.votes import named
 
