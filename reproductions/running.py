@@ -108,7 +108,7 @@ def _finished(
         try:
             while running:
                 done, _ = wait(running, timeout=TICK, return_when=FIRST_COMPLETED)
-                for future in done:
+                for future in sorted(done, key=_failed):  # first what is to be kept
                     journal.add(running.pop(future).kept_as, future.result())
                     yield
                 if progress:
@@ -132,6 +132,10 @@ def work(cell: Cell, plan: Plan) -> dict[str, Any]:
     began = time.perf_counter()
     result = cell.function(plan, **cell.arguments)
     return {"result": result, "seconds": time.perf_counter() - began}
+
+
+def _failed(future: Future[Any]) -> bool:
+    return future.exception() is not None
 
 
 def _under_way(running: Mapping[Future[Any], Piece]) -> list[str]:

@@ -441,15 +441,13 @@ ORDER = together(
     ),
     click.option("--class-order", metavar="LOW,...,HIGH", help="The classes have this order."),
 )
-BELIEF = together(
-    ORDER,
-    click.option(
-        "--discount/--no-discount",
-        default=None,
-        help="Correlated workers, such as duplicates, count for less. With auto they do unless"
-        " --no-discount is given, with other methods only with --discount.",
-    ),
+DISCOUNT = click.option(
+    "--discount/--no-discount",
+    default=None,
+    help="Correlated workers, such as duplicates, count for less. With auto they do unless"
+    " --no-discount is given, with other methods only with --discount.",
 )
+BELIEF = together(ORDER, DISCOUNT)
 ANSWERS = together(
     GOLD,
     input_option(

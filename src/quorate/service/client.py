@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
+from quorate.card import card
 from quorate.errors import QuorateError, UsageError
 
 PATIENCE = 60.0  # seconds for an answer
@@ -74,6 +75,9 @@ class Client:
 
     def __repr__(self) -> str:
         return f"Client({self.url!r}, {self.project!r})"
+
+    def _repr_html_(self) -> str:
+        return card("Client", {"server": self.url, "project": self.project or "none yet"})
 
     def __enter__(self) -> Client:
         return self

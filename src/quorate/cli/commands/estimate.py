@@ -86,9 +86,7 @@ def values(ctx: click.Context, param: click.Parameter, given: str | None) -> Any
 @options.method_option(
     "quorate.aggregation:aggregate", help="Method of the consensus: see `quorate methods`."
 )
-@click.option(
-    "--discount/--no-discount", default=None, help="Correlated workers count for less, or do not."
-)
+@options.DISCOUNT
 @options.THREADS
 @options.READING
 @options.KEEP

@@ -25,7 +25,7 @@ RANK = "quorate.ranking:rank"
     type=click.Path(allow_dash=True),
 )
 @options.output_option("-o", "--output", help="Where the table of systems goes.")
-@options.output_option("--workers", help="Where a table of the judges goes.")
+@options.output_option("--workers", help="Where a table of the workers goes.")
 @click.option(
     "--by-worker/--no-by-worker",
     default=None,
@@ -53,7 +53,7 @@ RANK = "quorate.ranking:rank"
 @options.THREADS
 @click.option("--left-column", metavar="NAME", help="Column of the system on the left.")
 @click.option("--right-column", metavar="NAME", help="Column of the system on the right.")
-@click.option("--worker-column", metavar="NAME", help="Column of the judge.")
+@click.option("--worker-column", metavar="NAME", help="Column of the worker.")
 @click.option("--winner-column", metavar="NAME", help="Column of the winner.")
 @options.SOURCE
 @options.PRINTING

@@ -21,7 +21,7 @@ SCORES = "quorate.scoring:scores"
 @click.command()
 @options.VOTES
 @options.output_option("-o", "--output", help="Where the scores go; - is standard output.")
-@options.output_option("--workers", help="Where a table of the judges goes.")
+@options.output_option("--workers", help="Where a table of the workers goes.")
 @options.gold_option("Known scores: a table of task and label, or a column of the votes.")
 @click.option(
     "--values",
