@@ -21,7 +21,7 @@ from quorate.labels import Labels
 from quorate.votes.blocks import Blocks, Change, no_features
 from quorate.votes.naming import keys
 from quorate.votes.store.seals import Seal, damaged, read_names, reading, writing
-from quorate.votes.store.shuffle import block_place, load, save, write
+from quorate.votes.store.shuffle import PARSING, block_place, load, save, write
 
 WORKER_KEYS = "workers"  # file of a run
 
@@ -219,7 +219,8 @@ class AttachedField:
         if self.field == "features":
             value = self._features(block)
         elif block.n_tasks:
-            value = np.load(self.place / f"{block.first_task:015d}.npy")
+            with PARSING:
+                value = np.load(self.place / f"{block.first_task:015d}.npy")
         else:
             value = np.zeros(0, dtype=np.float64 if self.field == "weight" else np.int32)
         return replace(block, **{self.field: value})

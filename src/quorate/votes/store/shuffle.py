@@ -11,6 +11,7 @@ Three passes, each over independent pieces, by one process in turn or by many at
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -330,6 +331,12 @@ def save(place: Path, **arrays: Any) -> None:
         unfinished.replace(place / f"{name}.npy")
 
 
+# Before Python 3.11.9 texts that are parsed in several threads at once, as the heads of arrays are,
+# now and then raise a SystemError (CPython issue 106905).
+PARSING = threading.Lock()
+
+
 def load(place: Path, *names: str) -> list[NDArray[Any]]:
     """Load arrays, mapped into memory and not copied."""
-    return [np.load(place / f"{name}.npy", mmap_mode="r") for name in names]
+    with PARSING:
+        return [np.load(place / f"{name}.npy", mmap_mode="r") for name in names]
