@@ -308,3 +308,16 @@ def test_contradicting_judges_converge() -> None:
     assert np.isfinite(found.stats.log_likelihood)
     reliability = dict(zip(read.workers, found.params.judge[:, 0], strict=True))
     assert reliability[1] < 0 < reliability[0]
+
+
+def test_a_winner_that_is_another_system_of_the_table_is_no_word() -> None:
+    rows = [("a", "b", "j", "C"), ("a", "c", "j", "a")]
+    assert quorate.rank(rows).ties == 1  # as judges of pairs write a tie
+    with pytest.raises(DataError, match="neither of their systems: 'c'"):
+        quorate.rank([("a", "b", "j", "c"), ("a", "c", "j", "a")])
+
+
+def test_ties_alone_and_what_is_left_out_are_told() -> None:
+    found = quorate.rank([("a", "b", "j", "tie"), ("a", "a", "j", "a")])
+    assert "Every comparison is a tie: leaning to a side cannot be told." in found.notes
+    assert "Left out: 1 row of a system with itself." in found.notes

@@ -200,7 +200,8 @@ def verdicts(winner: pl.Series, left: pl.Series, right: pl.Series) -> NDArray[np
         meant = words.replace_strict(
             {**MEANING, **dict.fromkeys(NO_VERDICT, -1)}, default=-2, return_dtype=pl.Int64
         )
-        found[rest] = meant.to_numpy()
+        elsewhere = said.gather(rest).is_in(pl.concat([one, other]).unique().implode())
+        found[rest] = np.where(elsewhere.to_numpy(), -2, meant.to_numpy())
     _require_known(winner, found)
     return found
 
@@ -239,8 +240,9 @@ def _require_few(systems: pl.Series) -> None:
 def _told(dropped: Dropped) -> list[str]:
     """What is said of the rows that were dropped."""
     what = {
-        "lack a field": dropped.missing,
-        "have no verdict": dropped.no_verdict,
-        "compare a system with itself": dropped.same,
+        "without a field": dropped.missing,
+        "without a verdict": dropped.no_verdict,
+        "of a system with itself": dropped.same,
     }
-    return [f"{n:,} rows {why}, and are left out." for why, n in what.items() if n]
+    rows = {why: f"{n:,} {'row' if n == 1 else 'rows'}" for why, n in what.items() if n}
+    return [f"Left out: {number} {why}." for why, number in rows.items()]

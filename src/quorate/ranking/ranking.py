@@ -272,6 +272,8 @@ def _position(plan: Plan, counted: Tally, graph: Graph) -> tuple[bool, tuple[str
     left, _, right = counted.judge.sum(axis=0)
     if not plan.position:
         return False, ()
+    if left == right == 0:
+        return False, ("Every comparison is a tie: leaning to a side cannot be told.",)
     if left == 0 or right == 0:
         side = "left" if right == 0 else "right"
         why = f"The {side} wins every comparison: that is taken for how the table is written"
