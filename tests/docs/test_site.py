@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import http.server
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -17,8 +16,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-
-playwright = pytest.importorskip("playwright.sync_api")
+from tests.browser import browser
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
@@ -122,18 +120,6 @@ def served(directory: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-
-
-@contextmanager
-def browser() -> Iterator[Any]:
-    place = shutil.which("chromium") or shutil.which("chromium-browser")
-    if place is None:
-        pytest.skip("there is no Chromium: apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        launched = started.chromium.launch(executable_path=place, args=flags)
-        yield launched
-        launched.close()
 
 
 def faults(chromium: Any, address: str, paths: list[str]) -> list[str]:

@@ -4,18 +4,16 @@ print. Pictures are kept in `screenshots`, for a person to look at."""
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tests.browser
 from tests.report.crowds import report_named
 
 from quorate.report.page import page_of
-
-playwright = pytest.importorskip("playwright.sync_api")
 
 SERIOUS = ("serious", "critical")
 PICTURES = Path(__file__).resolve().parents[2] / "screenshots" / "reports"
@@ -48,14 +46,8 @@ FAULTS = """() => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    place = shutil.which("chromium") or shutil.which("chromium-browser")
-    if place is None:
-        pytest.skip("there is no Chromium: apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        launched = started.chromium.launch(executable_path=place, args=flags)
+    with tests.browser.browser() as launched:
         yield launched
-        launched.close()
 
 
 @cache

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,6 +15,7 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
+from tests.browser import browser
 from tests.service.serving import serving
 
 from quorate.service.client import Client
@@ -82,14 +82,12 @@ def test_forms_need_what_only_the_page_knows(url: str) -> None:
 
 def test_two_people_label_ten_tasks_and_the_page_follows(url: str, tmp_path: Path) -> None:
     """Eleven votes in all: one was there."""
-    chromium = shutil.which("chromium") or pytest.skip("no Chromium: install Debian's package")
     api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    with browser() as chromium:
         errors: list[str] = []
 
         def opened(path: str, width: int) -> Any:
-            page = browser.new_context(viewport={"width": width, "height": 844}).new_page()
+            page = chromium.new_context(viewport={"width": width, "height": 844}).new_page()
             page.set_default_timeout(60_000)
             page.on("pageerror", lambda error: errors.append(str(error)))
             page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
@@ -122,7 +120,6 @@ def test_two_people_label_ten_tasks_and_the_page_follows(url: str, tmp_path: Pat
         with watching.expect_download() as download:
             watching.click("text=votes as CSV")
         rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
-        browser.close()
     assert len(rows) == 11
     assert {row["label"] for row in rows} == {"heron"}
     assert not errors
