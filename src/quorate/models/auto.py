@@ -61,14 +61,15 @@ NOTHING_HELD_OUT = "No vote could be held out to weight the models by."
 
 class Params(NamedTuple):
     """The members' parameters; their ``weights``, and the ``dependence`` of votes (delta); the
-    number of votes that were held out for these; which members have settled, and the number of
-    rounds so far."""
+    number of votes that were held out for these; which members have settled, with which
+    objectives, and the number of rounds so far."""
 
     members: MemberParams
     weights: Floats
     dependence: float
     held_out: int
     settling: Settling
+    objectives: tuple[float, ...] = (0.0,) * len(NAMES)
     rounds: int = 0
 
 
@@ -85,7 +86,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
     """One coin, confusion matrices, kinds of task: as much as held-out votes bear; the default.
 
     The posterior is a mixture of the members', softened as far as votes are found to depend on each
-    other. `objective` is the log-probability of the votes, summed over the members.
+    other. `objective` is the sum of the members' objectives.
 
     Examples:
         >>> import quorate
@@ -142,10 +143,11 @@ class Auto(Model[Params, Beliefs | None, Stats]):
             *(ladder.Look, ladder.Split, ladder.Start, ladder.FitKept, ladder.Judge),
             *(independence.Count, independence.Test),
         )
-        how = (self.members, self.max_iter, self.tol)
+        members = Members.of(self.seed, bounded=False)
+        begin = Begin(self.members, self.max_iter, self.tol, self.judgement)
         if self.judgement is not None:
             opening = opening[:1]
-        return (*(phase(*how) for phase in opening), Begin(*how, self.judgement), self)
+        return (*(phase(members, self.max_iter, self.tol) for phase in opening), begin, self)
 
     # The fit of the members to all votes.
 
@@ -167,16 +169,24 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         return params.settling.all or params.rounds + 1 >= self.max_iter
 
     def estimate(self, stats: Stats, params: Params) -> Params:
+        settling = params.settling.after(stats.members, self.tol)
+        objectives = params.objectives
+        if settling.settled != params.settling.settled:
+            objectives = self._objectives(stats, params)
         return params._replace(
             members=self.members.estimate(stats.members, params.members),
-            settling=params.settling.after(stats.members, self.tol),
+            settling=settling,
+            objectives=objectives,
             rounds=params.rounds + 1,
         )
+
+    def _objectives(self, stats: Stats, params: Params) -> tuple[float, ...]:
+        return self.members.objectives(stats.members, params.members, params.objectives)
 
     def progress(self, stats: Stats, params: Params) -> Step:
         all_steps = params.rounds + 1 >= max(STEPS, self.max_iter)
         unfinished = not (params.settling.all or all_steps)
-        return Step(sum(params.settling.now(stats.members)), None, unfinished=unfinished)
+        return Step(sum(self._objectives(stats, params)), None, unfinished=unfinished)
 
     def converged(self, steps: Sequence[Step]) -> bool:
         """When the models have settled, or have taken all their steps, of which a lower `max_iter`

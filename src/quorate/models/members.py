@@ -90,8 +90,9 @@ class Members:
     models: tuple[Any, ...]
 
     @classmethod
-    def of(cls, seed: int) -> Members:
-        return _members(seed)
+    def of(cls, seed: int, bounded: bool = True) -> Members:
+        """With bounds of the likelihood that never fall, or without where nobody looks at these."""
+        return _members(seed, bounded)
 
     # Where they begin: the vote, and for kinds the step of agreement that splits tasks.
 
@@ -156,6 +157,16 @@ class Members:
             found.append(kernels.log_or(np.einsum("vk,vk->v", states, chances)))
         return found
 
+    def objectives(
+        self, stats: MemberStats, params: MemberParams, before: tuple[float, ...]
+    ) -> tuple[float, ...]:
+        """The members' objectives; of those that rest, as they were."""
+        each = zip(self.models, stats, params, before, strict=True)
+        return tuple(
+            old if sums == () else model.progress(sums, of_model).objective
+            for model, sums, of_model, old in each
+        )
+
     def newcomer(self, stats: MemberStats, params: MemberParams) -> MemberParams:
         more: list[Any] = [
             () if of_model == () else model.newcomer(sums, of_model)
@@ -177,9 +188,6 @@ def mixture(beliefs: Sequence[Floats | None], weights: Floats) -> Floats:
     return mixed
 
 
-# Nobody looks at the bounds of the members' likelihoods, which take as long to find as a step.
-
-
 class UnboundedCoin(one_coin_bayes.OneCoinBayes):
     guarded = False
 
@@ -189,12 +197,14 @@ class UnboundedKinds(two_kinds.TwoKinds):
 
 
 @lru_cache
-def _members(seed: int) -> Members:
+def _members(seed: int, bounded: bool) -> Members:
+    coin = one_coin_bayes.OneCoinBayes if bounded else UnboundedCoin
+    kinds = two_kinds.TwoKinds if bounded else UnboundedKinds
     return Members(
         (
-            UnboundedCoin(seed=seed),
+            coin(seed=seed),
             hierarchical.Hierarchical(seed=seed),
             mace.MACE(prior="root", seed=seed),
-            UnboundedKinds(seed=seed),
+            kinds(seed=seed),
         )
     )
