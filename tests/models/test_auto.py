@@ -270,7 +270,8 @@ def test_models_that_have_settled_rest_until_the_last_sweep(
         for _, sums, of_model in judged.members.present(result.stats.members, result.params.members)
     )
     with_all_steps = fit(replace(judged, tol=0.0), labels)
-    np.testing.assert_allclose(result.posterior, with_all_steps.posterior, atol=0.02)
+    assert np.abs(result.posterior - with_all_steps.posterior).mean() < 0.005
+    assert (result.answers == with_all_steps.answers).mean() > 0.99
     assert result.objective[-1] == pytest.approx(with_all_steps.objective[-1], rel=1e-3)
 
 

@@ -112,7 +112,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
     tol: float = option(
         3e-4,
         "A model takes no more steps when its log-probability of the votes changes by less,"
-        " relatively.",
+        " relatively and times its weight.",
         at_least=0,
     )
     max_iter: int = option(
@@ -169,7 +169,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         return params.settling.all or params.rounds + 1 >= self.max_iter
 
     def estimate(self, stats: Stats, params: Params) -> Params:
-        settling = params.settling.after(stats.members, self.tol)
+        settling = params.settling.after(stats.members, self.tol, params.weights.tolist())
         objectives = params.objectives
         if settling.settled != params.settling.settled:
             objectives = self._objectives(stats, params)

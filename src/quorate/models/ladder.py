@@ -48,6 +48,7 @@ OF_EACH = 30  # votes of a worker, on average, that tell what models make of wor
 WIDE, CELLS_PER_VOTE, FEW_CELLS = 100, 2, 200_000
 SURE, FAR = 3.0, 0.02  # climb = (mean - SURE s.e.) / FAR
 LEAST_MATRICES, MORE_MATRICES, MOST_KINDS = 0.2, 0.7, 0.6
+EVENLY = (1 / 3,) * len(NAMES)  # as members count before they are weighted
 EITHER, MORE_OF_THE_BETTER = 0.5, 0.25  # of what matrices weigh: hierarchical's share, or MACE's
 
 
@@ -95,8 +96,8 @@ class Findings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Opening(Phase[Any, Any, Any]):
-    """A phase before the fit to all votes, which takes so many sweeps, or until each member's log
-    evidence changes by no more than `tol`, relatively."""
+    """A phase before the fit to all votes, in which each member takes so many steps, or until it
+    has settled by `tol`."""
 
     members: Members
     rounds: int
@@ -199,7 +200,7 @@ class FitKept(Opening):
             for sums, of_fold in zip(stats, params.members, strict=True)
         )
         settling = (
-            before.after(sums, self.tol)
+            before.after(sums, self.tol, EVENLY)
             for sums, before in zip(stats, params.settling, strict=True)
         )
         return params._replace(members=tuple(following), settling=tuple(settling))

@@ -70,11 +70,14 @@ class Settling(NamedTuple):
         each = zip(stats, self.log_evidence, strict=True)
         return tuple(before if sums == () else _log_evidence(sums) for sums, before in each)
 
-    def after(self, stats: MemberStats, tol: float) -> Settling:
-        """Settled are those whose log evidence changes by no more than `tol`, relatively."""
+    def after(self, stats: MemberStats, tol: float, weights: Sequence[float]) -> Settling:
+        """Settled are those whose log evidence changes, times their weight, by no more than `tol`,
+        relatively: one that weighs little need not be found as exactly."""
         now = self.now(stats)
-        each = zip(self.settled, now, self.log_evidence, strict=True)
-        settled = (rests or abs(new - old) <= tol * abs(new) for rests, new, old in each)
+        each = zip(self.settled, weights, now, self.log_evidence, strict=True)
+        settled = (
+            rests or weight * abs(new - old) <= tol * abs(new) for rests, weight, new, old in each
+        )
         return Settling(now, tuple(settled))
 
 
