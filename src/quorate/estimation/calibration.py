@@ -96,14 +96,11 @@ def evidence(
     candidates: Sequence[Candidate], answers: Answers, dispersion: float = 1.0
 ) -> Evidence:
     """The likelihood of the answers under every candidate and slope, where theta may be."""
-    levels = [_histogram(candidate.unknown.ravel()) for candidate in candidates]
+    tables = [LevelTable.of(candidate, answers) for candidate in candidates]
 
     def at(angles: Floats) -> Evidence:
         theta = np.sin((angles[1:] + angles[:-1]) / 2) ** 2
-        rows = [
-            _rows(candidate, histogram, answers, theta)
-            for candidate, histogram in zip(candidates, levels, strict=True)
-        ]
+        rows = [table.rows(theta) for table in tables]
         likelihood, spread = (np.concatenate(part) for part in zip(*rows, strict=True))
         n = max(len(answers.value), 1)
         left = [np.full(len(c.slopes), max(1 - c.spent / n, LEAST_LEFT)) for c in candidates]
@@ -141,36 +138,53 @@ def quantiles(found: Evidence, log_weight: Floats, level: float) -> tuple[float,
     return float(middle), float(low), float(high)
 
 
-def _rows(
-    candidate: Candidate, histogram: tuple[Floats, Floats], answers: Answers, theta: Floats
-) -> tuple[Floats, Floats]:
-    """The log-likelihood ``[slope, theta]``, and the mean of p(1 - p) of each slope."""
-    centre, mass = histogram
-    at = np.array([_levels(b * centre, mass, theta) for b in candidate.slopes])
-    odds = at[:, :, None] + candidate.slopes[:, None, None] * candidate.known
-    odds = odds.astype(np.float32)  # of many numbers, of which only sums are needed
-    of_no = np.log(1 + np.exp(np.minimum(odds, MOST_ODDS)))
-    likelihood = odds @ (answers.weight * answers.value).astype(
-        np.float32
-    ) - of_no @ answers.weight.astype(np.float32)
-    best = at[np.arange(len(at)), likelihood.argmax(axis=1)]
-    p = expit(best[:, None] + candidate.slopes[:, None] * centre)
-    return likelihood, (p * (1 - p)) @ mass
+class LevelTable(NamedTuple):
+    """A candidate with its answers: the mean of p over the unknown tasks by slope and level a, as
+    ``log_odds[slope, level]``, and scores that stand for all, each with what it stands for."""
+
+    slopes: Floats
+    level: Floats
+    log_odds: Floats
+    unknown: tuple[Floats, Floats]
+    known: tuple[Floats, Floats]
+    of_yes: tuple[float, float]
+
+    @classmethod
+    def of(cls, candidate: Candidate, answers: Answers) -> LevelTable:
+        centre, mass = _histogram(candidate.unknown.ravel())
+        mass = mass / mass.sum()
+        odds = candidate.slopes[:, None] * centre
+        level = np.linspace(-odds.max(axis=1) - FAR, FAR - odds.min(axis=1), LEVELS, axis=1)
+        mean = expit(level[:, :, None] + odds[:, None, :]) @ mass
+        yes = answers.weight * answers.value
+        known = _histogram(candidate.known, answers.weight)
+        of_yes = float(yes.sum()), float(yes @ candidate.known)
+        log_odds = logit(np.clip(mean, 1e-12, 1 - 1e-12))
+        return cls(candidate.slopes, level, log_odds, (centre, mass), known, of_yes)
+
+    def rows(self, theta: Floats) -> tuple[Floats, Floats]:
+        """The log-likelihood ``[slope, theta]``, and the mean of p(1 - p) of each slope."""
+        wanted, slope = logit(theta), self.slopes[:, None]
+        of_slopes = zip(self.log_odds, self.level, strict=True)
+        at = np.array([np.interp(wanted, mean, level) for mean, level in of_slopes])
+        score, weight = self.known
+        odds = (at[:, :, None] + slope[:, :, None] * score).astype(np.float32)
+        of_no = np.log1p(np.exp(np.minimum(odds, MOST_ODDS))) @ weight.astype(np.float32)
+        likelihood = at * self.of_yes[0] + slope * self.of_yes[1] - of_no
+        best = at[np.arange(len(at)), likelihood.argmax(axis=1)]
+        centre, mass = self.unknown
+        p = expit(best[:, None] + slope * centre)
+        return likelihood, (p * (1 - p)) @ mass
 
 
-def _histogram(score: Floats) -> tuple[Floats, Floats]:
-    """Scores that stand for all, and the share that each stands for."""
+def _histogram(score: Floats, weight: Floats | None = None) -> tuple[Floats, Floats]:
+    """Scores that stand for all, and how many each stands for."""
+    if not len(score):
+        return score, score
+    weight = np.ones(len(score)) if weight is None else weight
     low, width = score.min(), max(np.ptp(score), 1e-9) / BINS
     place: NDArray[np.intp] = np.minimum(((score - low) / width).astype(np.intp), BINS - 1)
-    count = np.bincount(place, minlength=BINS)
-    total = np.bincount(place, score, minlength=BINS)
+    count = np.bincount(place, weight, minlength=BINS)
+    total = np.bincount(place, weight * score, minlength=BINS)
     some = count > 0
-    return total[some] / count[some], count[some] / len(score)
-
-
-def _levels(odds: Floats, mass: Floats, theta: Floats) -> Floats:
-    """The level a for each theta: that at which the mean of p is theta."""
-    level = np.linspace(-odds.max() - FAR, FAR - odds.min(), LEVELS)
-    mean = np.clip(expit(level[:, None] + odds) @ mass, 1e-12, 1 - 1e-12)
-    found: Floats = np.interp(logit(theta), logit(mean), level)
-    return found
+    return total[some] / count[some], count[some]

@@ -103,11 +103,16 @@ def _fold_by_fold(
 ) -> tuple[Floats, Floats]:
     """The dual weights ``[known task, fold]`` of each fold's learner, which has not seen the fold,
     and the score of each known task by the learner that has not seen it."""
-    n = len(target)
-    weight, score = np.zeros((n, fold.max() + 1)), np.empty(n)
-    for each in range(fold.max() + 1):
-        seen, hidden = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
-        gram = kernel[np.ix_(seen, seen)] + ridge / n * np.eye(len(seen))
-        weight[seen, each] = np.linalg.solve(gram, target[seen] - target[seen].mean())
-        score[hidden] = kernel[np.ix_(hidden, seen)] @ weight[seen, each]
-    return weight, score
+    # The inverse without rows and columns H comes from the whole one, A, by A's block of them:
+    # inverse of the rest = A[rest, rest] - A[rest, H] inverse(A[H, H]) A[H, rest].
+    n, every = len(target), np.arange(fold.max() + 1)
+    whole = np.linalg.inv(kernel + ridge / n * np.eye(n))
+    seen = fold[:, None] != every
+    mean = (target @ seen) / np.maximum(seen.sum(axis=0), 1)
+    weight = whole @ (seen * (target[:, None] - mean))
+    for each in every:
+        hidden = np.flatnonzero(fold == each)
+        taken = np.linalg.solve(whole[np.ix_(hidden, hidden)], weight[hidden, each])
+        weight[:, each] -= whole[:, hidden] @ taken
+        weight[hidden, each] = 0.0
+    return weight, (kernel @ weight)[np.arange(n), fold]
