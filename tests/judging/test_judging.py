@@ -129,3 +129,12 @@ def test_effective_number_of_one_label_each() -> None:
     labels = Labels.from_codes([0, 1, 2], [0, 1, 2], [0, 1, 0])
     found = errors.errors_of(labels, np.eye(2)[[0, 1, 1]])
     assert np.isfinite(errors.worth(found, np.random.default_rng(0)).effective)
+
+
+def test_judges_who_never_err_together_are_not_worth_more_than_their_number() -> None:
+    turn = np.arange(400) % 8
+    wrong = turn[:, None] == np.arange(4)  # one at a time, so that errors correlate negatively
+    votes = votes_of(wrong.astype(int))
+    found = quorate.panel(votes, gold={task: 0 for task in range(399)} | {399: 1}).effective
+    assert found.correlation < 0
+    assert found.effective == found.judges == found.high == 4 and found.low <= 4
