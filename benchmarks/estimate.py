@@ -82,12 +82,16 @@ def estimated(
     n, n_tasks = len(known), len(problem.truth)
     value = problem.truth[known]
     of = prediction.Known(known, value, random.permutation(n) % prediction.FOLDS)
-    answers = calibration.Answers.even(value)
+    answers = calibration.Answers.even(value, n_tasks)
     found = calibration.evidence(
         prediction.candidates(problem.consensus, problem.votes, of), answers
     )
-    tasks = Tasks(n_tasks, 1 - n / n_tasks, these, whole=True)
-    return figure(found, found.log_weight, answers, tasks, LEVEL)
+    tasks = Tasks(n_tasks, these, whole=True)
+    interval = figure(found, found.log_weight, answers, tasks, LEVEL)
+    if not these:
+        return interval
+    alone_ = Interval(0.0, *share_alone(round(value.sum()), n, n_tasks, LEVEL))
+    return interval.no_wider_than(alone_)
 
 
 def measured(problems: list[Problem], n: int, draws: int, seed: int) -> Line:
@@ -324,11 +328,10 @@ def planned_width(problem: Problem, n: int, random: np.random.Generator) -> tupl
     known = sampling.drawn(probability, keys, seed)
     value = problem.truth[known]
     of = prediction.Known(known, value, random.permutation(len(known)) % prediction.FOLDS)
-    answers = calibration.Answers(value, sampling.counts(probability[known], spread[known]))
+    answers = calibration.Answers.drawn(value, probability[known], len(spread))
     scores = prediction.candidates(problem.consensus, problem.votes, of)
     found = calibration.evidence(scores, answers)
-    left = sampling.share_left(probability[known], spread[known], len(spread))
-    tasks = Tasks(len(spread), left, True, whole=True)
+    tasks = Tasks(len(spread), True, whole=True)
     return figure(found, found.log_weight, answers, tasks, LEVEL), problem.share
 
 

@@ -69,7 +69,7 @@ def test_answers_alone_hold_every_number_that_mid_p_does_not_exclude(
 def test_score_that_says_nothing_gives_jeffreys_interval() -> None:
     value = np.repeat([1.0, 0.0], [13, 37])
     candidate = prediction.nothing(np.zeros(1000), 50)
-    answers = calibration.Answers.even(value)
+    answers = calibration.Answers.even(value, 1050)
     found = calibration.evidence([candidate], answers)
     middle, low, high = calibration.quantiles(found, found.log_weight, 0.95)
     expected = beta(13.5, 37.5).ppf([0.5, 0.025, 0.975])
@@ -90,9 +90,9 @@ def test_with_many_answers_it_is_ppi_plus_plus() -> None:
     scores = [prediction.nothing(g, n), prediction._of_consensus(
         prediction.log_odds(0.1 + 0.8 * judge), np.arange(n_tasks) >= n, known
     )]  # fmt: skip
-    answers = calibration.Answers.even(y)
+    answers = calibration.Answers.even(y, n_tasks)
     found = calibration.evidence(scores, answers)
-    tasks = Tasks(n_tasks, 1 - n / n_tasks, these=False)
+    tasks = Tasks(n_tasks, these=False)
     ours = figure(found, found.log_weight, answers, tasks, 0.95)
     assert ours.estimate == pytest.approx(centre, abs=0.002)
     assert ours.width == pytest.approx(2 * norm.ppf(0.975) * np.sqrt(variance), rel=0.04)
@@ -129,9 +129,9 @@ def test_intervals_hold(share: float) -> None:
     for _ in range(60):
         at = random.permutation(400)[:30]
         known = prediction.Known(at, truth[at], np.arange(30) % 10)
-        answers = calibration.Answers.even(truth[at])
+        answers = calibration.Answers.even(truth[at], 400)
         found = calibration.evidence(prediction.candidates(consensus, matrix, known), answers)
-        ours = figure(found, found.log_weight, answers, Tasks(400, 1 - 30 / 400), 0.95)
+        ours = figure(found, found.log_weight, answers, Tasks(400), 0.95)
         low, high = alone.share_of_these(int(truth[at].sum()), 30, 400, 0.95)
         held += ours.low - 1e-9 <= truth.mean() <= ours.high + 1e-9
         narrower += ours.width / (high - low) / 60

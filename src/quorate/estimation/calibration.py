@@ -39,55 +39,79 @@ from quorate.kernels import Floats
 
 BINS, LEVELS = 40, 61  # points of the scores' histogram, and of a
 COARSE, FINE = 40, 60  # points of theta, first everywhere, then where the posterior is
+LEAST_SPREAD = 1e-6  # of an answer, however sure
 NEGLIGIBLE = 1e-5  # posterior probability beyond which theta is not looked at
-FAR, MOST_ODDS = (
-    8.0,
-    80.0,
-)  # log-odds beyond which a level makes no difference, and an exponential is infinite
-LEAST_LEFT = 0.2  # of the likelihood's weight, whatever was spent on learning the score
+FAR = 8.0  # log-odds beyond which a level makes no difference
+MOST_ODDS = 80.0  # beyond which an exponential is infinite
 EVERYWHERE = (0.0, np.pi / 2)  # in angles whose squared sine is theta: Jeffreys' prior is uniform
 
 
 class Candidate(NamedTuple):
     """A score of tasks that may predict their answers: ``unknown[fold, task]`` as each fold's
     learner scores the tasks without answers, ``known[task]`` as the learner scores each known one
-    that has not seen it; the slopes b that are possible, the logarithm of their prior weights, and
-    the answers that were spent on learning it."""
+    that has not seen it; the slopes b that are possible, and the logarithm of their weights."""
 
     unknown: Floats
     known: Floats
     slopes: Floats
     log_prior: Floats
-    spent: float
 
 
 class Answers(NamedTuple):
-    """Known answers, as values from 0 to 1, and what each counts: with equal weights 1."""
+    """Known answers, as values from 0 to 1, what each counts, and its `share` in the variance of
+    the mean over all tasks: what the chance that is left in it is multiplied by."""
 
     value: Floats
     weight: Floats
+    share: Floats
 
     @classmethod
-    def even(cls, value: Floats) -> Answers:
-        return cls(value, np.ones(len(value)))
+    def drawn(cls, value: Floats, probability: Floats, n_tasks: int) -> Answers:
+        """Answers of tasks that were drawn with these probabilities, up to a factor.
+
+        Each stands for 1 / pi - 1 tasks whose answers are unknown; the weights add up to as many
+        even draws as tell as much (Kish)."""
+        if not len(value):
+            return cls(value, value, value)
+        scaled = np.minimum(probability * float((1 / probability).sum()) / n_tasks, 1.0)
+        stands_for = 1 / scaled - 1
+        counts = stands_for if stands_for.any() else np.ones(len(value))
+        weight = counts * float(counts.sum() / (counts**2).sum())
+        return cls(value, weight, stands_for / scaled / n_tasks**2)
+
+    @classmethod
+    def even(cls, value: Floats, n_tasks: int) -> Answers:
+        """Answers of tasks that were drawn evenly."""
+        return cls.drawn(value, np.full(len(value), len(value) / n_tasks), n_tasks)
+
+    @property
+    def alike(self) -> Answers:
+        """The same answers, each of which counts 1."""
+        return self._replace(weight=np.ones(len(self.value)))
+
+    @property
+    def mean(self) -> float:
+        return float(self.weight @ self.value / self.weight.sum())
 
 
 class Evidence(NamedTuple):
-    """``log_likelihood[row, theta]`` for each candidate and slope, its prior, the share of the
-    likelihood that is left after learning, the mean of p(1 - p) at the best theta, and the angles
-    between which each theta lies."""
+    """For each candidate and slope, a row: the log-likelihood ``fit[row, theta]`` of the answers,
+    and what is left of it for theta after weights and sampling (3); half the level a, which is what
+    half an answer more would add; the row's prior and the variance of the mean over all tasks; and
+    the angles between which each theta lies."""
 
+    fit: Floats
     log_likelihood: Floats
+    half_answer: Floats
     log_prior: Floats
-    left: Floats
-    spread: Floats
+    variance: Floats
     angles: Floats
 
     @property
     def log_weight(self) -> Floats:
         """Log of how well each row predicts the answers, times its prior."""
-        most = self.log_likelihood.max(axis=1)
-        mean = np.exp(self.log_likelihood - most[:, None]).mean(axis=1)
+        most = self.fit.max(axis=1)
+        mean = np.exp(self.fit - most[:, None]).mean(axis=1)
         weight: Floats = np.log(mean) + most + self.log_prior
         return weight
 
@@ -97,15 +121,18 @@ def evidence(
 ) -> Evidence:
     """The likelihood of the answers under every candidate and slope, where theta may be."""
     tables = [LevelTable.of(candidate, answers) for candidate in candidates]
+    even = bool((answers.weight == 1).all())
+    models = tables if even else [LevelTable.of(each, answers.alike) for each in candidates]
+    prior = np.concatenate([candidate.log_prior for candidate in candidates])
 
     def at(angles: Floats) -> Evidence:
         theta = np.sin((angles[1:] + angles[:-1]) / 2) ** 2
         rows = [table.rows(theta) for table in tables]
-        likelihood, spread = (np.concatenate(part) for part in zip(*rows, strict=True))
-        n = max(len(answers.value), 1)
-        left = [np.full(len(c.slopes), max(1 - c.spent / n, LEAST_LEFT)) for c in candidates]
-        prior = np.concatenate([candidate.log_prior for candidate in candidates])
-        return Evidence(likelihood / dispersion, prior, np.concatenate(left), spread, angles)
+        likelihood, level, variance, left = (np.concatenate(p) for p in zip(*rows, strict=True))
+        fit = likelihood if even else np.concatenate([each.rows(theta)[0] for each in models])
+        sharp = likelihood * left[:, None] / dispersion
+        half = level / (2 * dispersion)
+        return Evidence(fit / dispersion, sharp, half, prior, variance * dispersion, angles)
 
     coarse = at(np.linspace(*EVERYWHERE, COARSE + 1))
     likely = np.flatnonzero(density(coarse, coarse.log_weight) > NEGLIGIBLE)
@@ -114,23 +141,25 @@ def evidence(
 
 
 def density(found: Evidence, log_weight: Floats) -> Floats:
-    """The posterior probability of each point of theta (2), given the rows' weights."""
+    """The probability of each point of theta (2), given the rows' weights."""
     weight = np.exp(log_weight - log_weight.max())
-    likelihood = found.log_likelihood - found.log_likelihood.max(axis=1, keepdims=True)
-    each = np.exp(likelihood * found.left[:, None])
-    each /= each.sum(axis=1, keepdims=True)
+    each = np.zeros_like(found.log_likelihood)
+    for more in (found.half_answer, -found.half_answer):
+        log = found.log_likelihood + more
+        part = np.exp(log - log.max(axis=1, keepdims=True))
+        each += part / part.sum(axis=1, keepdims=True) / 2
     mixed: Floats = (weight / weight.sum()) @ each
     return mixed
 
 
-def mean_spread(found: Evidence, log_weight: Floats) -> float:
-    """The posterior mean of p(1 - p): what is left to chance in an answer."""
+def mean_variance(found: Evidence, log_weight: Floats) -> float:
+    """The mean, by the rows' weights, of the variance of the mean over all tasks."""
     weight = np.exp(log_weight - log_weight.max())
-    return float(weight @ found.spread / weight.sum())
+    return float(weight @ found.variance / weight.sum())
 
 
 def quantiles(found: Evidence, log_weight: Floats, level: float) -> tuple[float, float, float]:
-    """The median, and the bounds that hold the middle share `level` of the posterior."""
+    """The median, and the bounds that hold the middle share `level`."""
     cumulated = np.concatenate([[0.0], density(found, log_weight).cumsum()])
     outside = (1 - level) / 2
     angles = np.interp([outside, 0.5, 1 - outside], cumulated, found.angles)
@@ -142,39 +171,53 @@ class LevelTable(NamedTuple):
     """A candidate with its answers: the mean of p over the unknown tasks by slope and level a, as
     ``log_odds[slope, level]``, and scores that stand for all, each with what it stands for."""
 
-    slopes: Floats
+    candidate: Candidate
+    answers: Answers
     level: Floats
     log_odds: Floats
-    unknown: tuple[Floats, Floats]
     known: tuple[Floats, Floats]
-    of_yes: tuple[float, float]
 
     @classmethod
     def of(cls, candidate: Candidate, answers: Answers) -> LevelTable:
         centre, mass = _histogram(candidate.unknown.ravel())
         mass = mass / mass.sum()
         odds = candidate.slopes[:, None] * centre
-        level = np.linspace(-odds.max(axis=1) - FAR, FAR - odds.min(axis=1), LEVELS, axis=1)
-        mean = expit(level[:, :, None] + odds[:, None, :]) @ mass
-        yes = answers.weight * answers.value
-        known = _histogram(candidate.known, answers.weight)
-        of_yes = float(yes.sum()), float(yes @ candidate.known)
-        log_odds = logit(np.clip(mean, 1e-12, 1 - 1e-12))
-        return cls(candidate.slopes, level, log_odds, (centre, mass), known, of_yes)
+        first, last = -odds.max(axis=1, keepdims=True) - FAR, FAR - odds.min(axis=1, keepdims=True)
+        level = first + (last - first) * np.linspace(0, 1, LEVELS)
+        mean = _short_expit(level[:, :, None] + odds[:, None, :]) @ mass.astype(np.float32)
+        log_odds = logit(np.clip(mean, 1e-6, 1 - 1e-6))
+        return cls(
+            candidate, answers, level, log_odds, _histogram(candidate.known, answers.weight)
+        )
 
-    def rows(self, theta: Floats) -> tuple[Floats, Floats]:
-        """The log-likelihood ``[slope, theta]``, and the mean of p(1 - p) of each slope."""
-        wanted, slope = logit(theta), self.slopes[:, None]
+    def rows(self, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Log-likelihood and level ``[slope, theta]``, and of each slope the variance of the mean
+        over all tasks, and how many times less that is than the likelihood says (3)."""
+        wanted, slope = logit(theta), self.candidate.slopes[:, None]
         of_slopes = zip(self.log_odds, self.level, strict=True)
         at = np.array([np.interp(wanted, mean, level) for mean, level in of_slopes])
         score, weight = self.known
         odds = (at[:, :, None] + slope[:, :, None] * score).astype(np.float32)
-        of_no = np.log1p(np.exp(np.minimum(odds, MOST_ODDS))) @ weight.astype(np.float32)
-        likelihood = at * self.of_yes[0] + slope * self.of_yes[1] - of_no
+        of_no = np.log(1 + np.exp(np.minimum(odds, MOST_ODDS))) @ weight.astype(np.float32)
+        yes = self.answers.weight * self.answers.value
+        likelihood = at * yes.sum() + slope * (yes @ self.candidate.known) - of_no
         best = at[np.arange(len(at)), likelihood.argmax(axis=1)]
-        centre, mass = self.unknown
-        p = expit(best[:, None] + slope * centre)
-        return likelihood, (p * (1 - p)) @ mass
+        return likelihood, at, *self._variances(best[:, None], slope)
+
+    def _variances(self, level: Floats, slope: Floats) -> tuple[Floats, Floats]:
+        weight, share = self.answers.weight, self.answers.share
+        p = expit(level + slope * self.candidate.known)
+        spread = p * (1 - p) + LEAST_SPREAD
+        variance = spread @ share
+        if not share.any():
+            return variance, np.ones(len(slope))
+        return variance, spread @ weight / weight.sum() ** 2 / variance
+
+
+def _short_expit(odds: Floats) -> NDArray[np.float32]:
+    """Shares in half the digits: of so many numbers only sums are needed."""
+    share: NDArray[np.float32] = 1 / (1 + np.exp(np.minimum(-odds, MOST_ODDS).astype(np.float32)))
+    return share
 
 
 def _histogram(score: Floats, weight: Floats | None = None) -> tuple[Floats, Floats]:

@@ -354,7 +354,7 @@ class TargetFit:
         dispersion = 1.0 if target.whole else _dispersion(known.value, expected[at])
         if view.known.all():
             return cls(target, expected, known, scores, np.zeros(0), dispersion, {})
-        answers = _answers(view, known, expected)
+        answers = _answers(view, known, len(view.gold))
         found = calibration.evidence(scores, answers, dispersion)
         share = np.exp(found.log_weight - found.log_weight.max())
         share /= share.sum()
@@ -364,9 +364,8 @@ class TargetFit:
         return cls(target, expected, known, scores, found.log_weight, dispersion, used)
 
 
-def _answers(view: View, known: Known, expected: Floats) -> calibration.Answers:
-    spread = sampling.spread_of(expected[known.task])
-    return calibration.Answers(known.value, sampling.counts(view.probability[known.task], spread))
+def _answers(view: View, known: Known, n_tasks: int) -> calibration.Answers:
+    return calibration.Answers.drawn(known.value, view.probability[known.task], n_tasks)
 
 
 def _dispersion(value: Floats, expected: Floats) -> float:
@@ -380,13 +379,11 @@ def _dispersion(value: Floats, expected: Floats) -> float:
 def _figure(view: View, fit: TargetFit, group: int | None, asked: Asked, n_rows: int) -> Figure:
     """The figure of a target, of all tasks or those of a group."""
     inside = np.full(view.labels.n_tasks, True) if group is None else view.group == group
-    target, mine = fit.target, inside[fit.known.task]
-    known = Known(fit.known.task[mine], fit.known.value[mine], fit.known.fold[mine])
-    n_tasks, n = int(inside.sum()), len(known.task)
-    found = _interval(view, fit, inside, known, asked, asked.level)
+    target = fit.target
+    n_tasks, n = int(inside.sum()), int(inside[fit.known.task].sum())
+    found, by_answers = _intervals(view, fit, inside, asked, asked.level)
     strict = 1 - (1 - asked.level) / max(n_rows, 1)
-    together = found if n_rows == 1 else _interval(view, fit, inside, known, asked, strict)
-    by_answers = _answers_alone(view, known, target, n_tasks, asked)
+    together = found if n_rows == 1 else _intervals(view, fit, inside, asked, strict)[0]
     scale = (target.low, target.high)
     found, together = found.scaled(*scale), together.scaled(*scale)
     alone_ = Beside(None, None, None) if by_answers is None else Beside(*by_answers.scaled(*scale))
@@ -397,25 +394,31 @@ def _figure(view: View, fit: TargetFit, group: int | None, asked: Asked, n_rows:
     )
 
 
+def _intervals(
+    view: View, fit: TargetFit, inside: NDArray[np.bool_], asked: Asked, level: float
+) -> tuple[Interval, Interval | None]:
+    """The interval of a target over the tasks inside, never wider than that of the answers alone,
+    and this."""
+    mine = inside[fit.known.task]
+    known = Known(fit.known.task[mine], fit.known.value[mine], fit.known.fold[mine])
+    found = _interval(view, fit, inside, known, replace(asked, level=level))
+    alone_ = _answers_alone(view, known, fit.target, int(inside.sum()), replace(asked, level=level))
+    exact = alone_ is not None and fit.target.whole
+    return (found.no_wider_than(alone_) if exact and alone_ else found), alone_
+
+
 def _interval(
-    view: View,
-    fit: TargetFit,
-    inside: NDArray[np.bool_],
-    known: Known,
-    asked: Asked,
-    level: float,
+    view: View, fit: TargetFit, inside: NDArray[np.bool_], known: Known, asked: Asked
 ) -> Interval:
     """The interval of a target over the tasks inside, by the weights that all known answers give
     to candidates and slopes."""
     n_tasks, n = int(inside.sum()), len(known.task)
-    spread = sampling.spread_of(fit.expected[known.task])
     if n == n_tasks:
         if asked.these:
             return Interval(*[float(known.value.mean())] * 3)
         raise UsageError("Every answer is known: population='all' needs tasks without answers.")
-    answers = _answers(view, known, fit.expected) if n else calibration.Answers.even(np.zeros(0))
-    left = sampling.share_left(view.probability[known.task], spread, n_tasks) if n else 1.0
-    tasks = Tasks(n_tasks, left, asked.these, fit.target.whole)
+    answers = _answers(view, known, n_tasks)
+    tasks = Tasks(n_tasks, asked.these, fit.target.whole)
     of_unknown = inside[~view.known]
     mine = inside[fit.known.task]
     scores = [
@@ -423,7 +426,7 @@ def _interval(
         for each in fit.scores
     ]
     found = calibration.evidence(scores, answers, fit.dispersion)
-    return figure(found, fit.log_weight, answers, tasks, level)
+    return figure(found, fit.log_weight, answers, tasks, asked.level)
 
 
 def _answers_alone(
@@ -532,10 +535,10 @@ def _of_pairs(view: View, asked: Asked, target: Target, pairs: NDArray[np.intp])
     if len(at) < SMALL_GROUP:
         raise DataError(f"Only {len(at)} pairs have both answers known: at least 5 are needed.")
     scores = candidates(mean, (votes[first] - votes[second]) / 2, known)
-    answers = calibration.Answers.even(known.value)
+    answers = calibration.Answers.even(known.value, len(pairs))
     dispersion = _dispersion(known.value, mean[at])
     found = calibration.evidence(scores, answers, dispersion)
-    tasks = Tasks(len(pairs), 1 - len(at) / len(pairs), asked.these, whole=False)
+    tasks = Tasks(len(pairs), asked.these, whole=False)
     interval = figure(found, found.log_weight, answers, tasks, asked.level)
     width = target.high - target.low
     names = asked.compare or ("", "")

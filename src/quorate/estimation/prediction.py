@@ -36,7 +36,6 @@ CONSENSUS_SLOPES: Floats = np.exp(np.linspace(np.log(0.08), np.log(2.6), 9))
 USUAL_SLOPE, SPREAD_OF_SLOPE = 1.2, 0.7  # of the logarithm
 LEARNED_SLOPES = np.array([0.4, 0.8, 1.4, 2.2, 3.2, 4.6, 6.5])
 NO_SLOPE_WEIGHT, LEARNED_WEIGHT = 0.1, 0.2  # against 1 of the consensus
-SPENT = 2.0  # answers, on the slope and on learning a score
 
 
 class Known(NamedTuple):
@@ -71,14 +70,19 @@ def log_odds(share: Floats) -> Floats:
 def nothing(unknown: Floats, n_known: int) -> Candidate:
     """The score that says nothing: the answers alone."""
     slopes, prior = np.zeros(1), np.log([NO_SLOPE_WEIGHT])
-    return Candidate(np.zeros((1, len(unknown))), np.zeros(n_known), slopes, prior, 0.0)
+    return Candidate(np.zeros((1, len(unknown))), np.zeros(n_known), slopes, prior)
+
+
+def prior_of_slopes() -> Floats:
+    """The logarithm of what each slope of the consensus is thought to be worth beforehand."""
+    prior = -(((np.log(CONSENSUS_SLOPES) - np.log(USUAL_SLOPE)) / SPREAD_OF_SLOPE) ** 2) / 2
+    found: Floats = prior - np.log(np.exp(prior).sum())
+    return found
 
 
 def _of_consensus(odds: Floats, unknown: NDArray[np.bool_], known: Known) -> Candidate:
-    prior = -(((np.log(CONSENSUS_SLOPES) - np.log(USUAL_SLOPE)) / SPREAD_OF_SLOPE) ** 2) / 2
-    prior -= np.log(np.exp(prior).sum())
     scores = odds[unknown][None], odds[known.task]
-    return Candidate(*scores, CONSENSUS_SLOPES, prior, SPENT)
+    return Candidate(*scores, CONSENSUS_SLOPES, prior_of_slopes())
 
 
 def _learned(
@@ -91,11 +95,11 @@ def _learned(
     prior = np.full(len(LEARNED_SLOPES), np.log(LEARNED_WEIGHT / len(LEARNED_SLOPES)))
     for ridge in RIDGES:
         weight, score = _fold_by_fold(kernel, target, known.fold, ridge * kernel.trace())
-        by_worker = said.T @ weight
-        everywhere = (votes[unknown] @ by_worker + np.outer(odds[unknown], base @ weight)).T
+        scores = votes @ (said.T @ weight) + np.outer(odds, base @ weight)
+        everywhere = scores[unknown].T
         centre, spread = everywhere.mean(), max(float(everywhere.std()), 1e-9)
         scaled = (everywhere - centre) / spread, (score - centre) / spread
-        yield Candidate(*scaled, LEARNED_SLOPES, prior, SPENT)
+        yield Candidate(*scaled, LEARNED_SLOPES, prior)
 
 
 def _fold_by_fold(
