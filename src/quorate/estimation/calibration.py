@@ -1,4 +1,4 @@
-"""What is true of all tasks, from scores of all and the answers of some: a posterior on a grid.
+"""What is true of all tasks, from scores of all and the answers of some, on a grid.
 
 With s a score of each task (the log-odds of a class by the consensus, for instance) that has not
 seen the task's own answer, the answers y of n of N tasks are modelled as
@@ -19,8 +19,20 @@ candidates, each weighted by how well it predicts the known answers:
     P(theta | y) = sum over (candidate, b) of P(candidate, b | y) P(theta | candidate, b, y)   (2)
 
 No answers among the rarer class, no error of the score, shares near 0 or 1: the likelihood is exact
-there, where a variance estimated from residuals is zero. With b = 0 alone, (2) is Jeffreys'
-interval of a binomial share.
+there, where a variance estimated from residuals is zero. Answers come one by one, so that what they
+say of a jumps; as in the mid-p interval of a share (Lancaster 1961), each row of (2) is the mean of
+two distributions, with half an answer more of either kind: its likelihood times exp(a / 2) and
+exp(-a / 2). With b = 0 these are the beta distributions of Clopper and Pearson's two bounds.
+
+Of tasks that were drawn with probabilities pi, each answer stands for w = 1 / pi - 1 of the tasks
+whose answers are unknown, and counts w in the likelihood. The variance of the mean over all N tasks
+is then, with v = p(1 - p),
+
+    T = sum over the known of w v / (pi N²)                                                  (3)
+
+(1 - n / N) v / n where all were drawn alike, and the logarithm of the likelihood is multiplied by
+what makes its variance of theta that one: by 1 / (1 - n / N) where all were drawn alike. How well a
+row predicts is judged by the answers as they are, each counting 1.
 
 Values between 0 and 1 other than these two are taken for a quasi-likelihood: the log-likelihood is
 divided by their dispersion, the mean of (y - p)² / p(1 - p).
@@ -186,9 +198,7 @@ class LevelTable(NamedTuple):
         level = first + (last - first) * np.linspace(0, 1, LEVELS)
         mean = _short_expit(level[:, :, None] + odds[:, None, :]) @ mass.astype(np.float32)
         log_odds = logit(np.clip(mean, 1e-6, 1 - 1e-6))
-        return cls(
-            candidate, answers, level, log_odds, _histogram(candidate.known, answers.weight)
-        )
+        return cls(candidate, answers, level, log_odds, _histogram(candidate.known, answers.weight))
 
     def rows(self, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Log-likelihood and level ``[slope, theta]``, and of each slope the variance of the mean
