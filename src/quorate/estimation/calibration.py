@@ -45,7 +45,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit
 
 from quorate.kernels import Floats
 
@@ -144,12 +144,21 @@ def evidence(
         fit = likelihood if even else np.concatenate([each.rows(theta)[0] for each in models])
         sharp = likelihood * left[:, None] / dispersion
         half = level / (2 * dispersion)
-        return Evidence(fit / dispersion, sharp, half, prior, variance * dispersion, angles)
+        of_level = _log_prior_of_levels(level, angles)
+        fit, sharp = fit / dispersion + of_level, sharp + of_level
+        return Evidence(fit, sharp, half, prior, variance * dispersion, angles)
 
     coarse = at(np.linspace(*EVERYWHERE, COARSE + 1))
     likely = np.flatnonzero(density(coarse, coarse.log_weight) > NEGLIGIBLE)
     first, last = max(likely[0] - 1, 0), min(likely[-1] + 2, COARSE)
     return at(np.linspace(coarse.angles[first], coarse.angles[last], FINE + 1))
+
+
+def _log_prior_of_levels(level: Floats, angles: Floats) -> Floats:
+    """Jeffreys' prior of expit(a), against one that is even in the angles of theta."""
+    steepness = np.maximum(np.gradient(level, angles[1] - angles[0], axis=1), 1e-9)
+    log_prior: Floats = (log_expit(level) + log_expit(-level)) / 2 + np.log(steepness / 2)
+    return log_prior
 
 
 def density(found: Evidence, log_weight: Floats) -> Floats:
@@ -226,7 +235,8 @@ class LevelTable(NamedTuple):
 
 def _short_expit(odds: Floats) -> NDArray[np.float32]:
     """Shares in half the digits: of so many numbers only sums are needed."""
-    share: NDArray[np.float32] = 1 / (1 + np.exp(np.minimum(-odds, MOST_ODDS).astype(np.float32)))
+    short = np.minimum(-odds, MOST_ODDS).astype(np.float32)
+    share: NDArray[np.float32] = np.reciprocal(1 + np.exp(short))
     return share
 
 
@@ -240,4 +250,5 @@ def _histogram(score: Floats, weight: Floats | None = None) -> tuple[Floats, Flo
     count = np.bincount(place, weight, minlength=BINS)
     total = np.bincount(place, weight * score, minlength=BINS)
     some = count > 0
-    return total[some] / count[some], count[some]
+    stands_for = count[some].astype(np.float64)
+    return total[some] / stands_for, stands_for

@@ -66,8 +66,8 @@ class Params(NamedTuple):
 @by_worker("judges")
 class Stats(NamedTuple):
     """For each judge the sums, by weight, of 1, z, z², x, xz and x², with z the distance of the
-    grade from the mean and x that of the score, the number of scores, and the sums of x and z whatever
-    the weight; of all tasks the number, and the sums of z and z²."""
+    grade from the mean and x that of the score; the number of scores, and the sums of x and z
+    whatever the weight; of all tasks the number, and the sums of z and z²."""
 
     judges: Floats | Rows
     tasks: float
