@@ -6,7 +6,8 @@
     python benchmarks/estimate.py simulated --draws 100 --kept /tmp/quick
 
 Sections: simulated (coverage and width of 95 % intervals: known answers x shares x panels x tasks),
-real (the same on public crowds, known answers drawn again and again), judges (width against the
+misled (the same of panels that are sure and wrong, all one way: no goal, a warning), real (the same
+on public crowds, known answers drawn again and again), judges (width against the
 best single judge in hindsight, by truescore's PPI++), plan (answers drawn by the plan against
 answers drawn evenly), rank (choix, Crowd-Kit, a million comparisons) and scores (the consensus
 against the mean). Each is cut into pieces whose results are kept in a file, so that a run that was
@@ -141,7 +142,7 @@ def simulated_pieces(given: Given) -> Iterator[Piece]:
 
 
 def on_panels(share: float, kind: str, n_tasks: int, given: Given) -> list[Row]:
-    random = np.random.default_rng([given.seed, n_tasks, int(100 * share), KINDS.index(kind)])
+    random = np.random.default_rng([given.seed, n_tasks, int(100 * share), len(kind)])
     panels = [panel_of(kind, n_tasks, share, random) for _ in range(PANELS)]
     about = {"share": share, "kind": kind, "tasks": n_tasks}
     return [about | measured(panels, n, given.draws, given.seed) for n in KNOWN]
@@ -187,6 +188,17 @@ def judge_coverage(rows: list[Row], draws: int) -> bool:
 
 def judge_simulated(rows: list[Row], given: Given) -> bool:
     return judge_coverage(rows, given.draws)
+
+
+def misled_pieces(given: Given) -> Iterator[Piece]:
+    for share in SHARES:
+        yield f"{share:.0%}", partial(on_panels, share, "misled", 1000, given)
+
+
+def judge_misled(rows: list[Row], given: Given) -> bool:
+    for row in rows:
+        print(told_line(row))
+    return True
 
 
 # Public crowds
@@ -407,12 +419,16 @@ class Section(NamedTuple):
 
 SECTIONS = {
     "simulated": Section(simulated_pieces, judge_simulated),
+    "misled": Section(misled_pieces, judge_misled),
     "real": Section(real_pieces, judge_real),
     "judges": Section(judges_pieces, judge_judges),
     "plan": Section(plan_pieces, judge_plan),
     "rank": Section(rank_pieces, judge_rank),
     "scores": Section(scores_pieces, judge_scores),
 }
+
+
+PARTLY = ("simulated", "misled", "real", "plan")  # sections of which some pieces say something
 
 
 class Kept:
@@ -465,7 +481,7 @@ def main() -> int:
         done = [kept.rows[name, piece] for piece, _ in pieces if (name, piece) in kept.rows]
         unfinished += len(pieces) - len(done)
         print(f"\n{name}: {len(done)} of {len(pieces)} pieces")
-        if done and (len(done) == len(pieces) or name in ("simulated", "real", "plan")):
+        if done and (len(done) == len(pieces) or name in PARTLY):
             are_met &= SECTIONS[name].judge([row for rows in done for row in rows], given)
     print(f"\n{kept.seconds / 60:.0f} minutes of processor time in all; {unfinished} pieces to do")
     return 0 if are_met and not unfinished else 1

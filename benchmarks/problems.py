@@ -50,8 +50,9 @@ def problem_of(name: str, truth: NDArray[np.int64], said: NDArray[np.int64]) -> 
 
 
 def panel_of(kind: str, n_tasks: int, share: float, random: np.random.Generator) -> Problem:
-    """Seven judges who are right on 72 to 92 % of the tasks; biased ones lean to the class, and
-    four of the correlated ones repeat the same judge in half of their votes."""
+    """Seven judges who are right on 72 to 92 % of the tasks; biased ones lean to the class, four of
+    the correlated ones repeat the same judge in half of their votes, and misled ones all take a
+    tenth of the other tasks for the class."""
     truth = np.zeros(n_tasks, dtype=np.int64)
     truth[random.permutation(n_tasks)[: max(round(share * n_tasks), 1)]] = 1
     accuracy = random.uniform(0.72, 0.92, N_JUDGES)
@@ -63,6 +64,9 @@ def panel_of(kind: str, n_tasks: int, share: float, random: np.random.Generator)
     if kind == "correlated":
         repeats = random.random((n_tasks, N_JUDGES)) < np.array([0.55] * 4 + [0.0] * 3)
         right = np.where(repeats, (random.random(n_tasks) < 0.78)[:, None], right)
+    if kind == "misled":
+        trap = (truth == 0) & (random.random(n_tasks) < 0.1)
+        right = np.where(trap[:, None], random.random((n_tasks, N_JUDGES)) < 0.05, right)
     said = np.where(right, truth[:, None], 1 - truth[:, None])
     return problem_of(f"{kind} {share:.0%}", truth, said)
 

@@ -12,9 +12,12 @@ zero, so that the mean of p over the other tasks needs no score to be right (it 
 estimator of survey sampling, with a logistic link).
 
 Instead of a the model is written in theta, the mean of p over the tasks whose answers are unknown:
-for every b there is one a(theta, b). The prior of theta is Jeffreys' beta(1/2, 1/2), the slopes of
-each candidate score have a prior of their own, and the posterior of theta is summed over slopes and
-candidates, each weighted by how well it predicts the known answers:
+for every b there is one a(theta, b). Half of the prior is Jeffreys' beta(1/2, 1/2) of theta, which
+knows nothing of the score; half is Jeffreys' of expit(a), the share of the class among tasks on
+which the score is undecided, by which a score that leans far to one side is possible and not as
+likely as one that is fair. With b = 0 they are the same. The slopes of each candidate score have a
+prior of their own, and the posterior of theta is summed over slopes and candidates, each weighted
+by how well it predicts the known answers:
 
     P(theta | y) = sum over (candidate, b) of P(candidate, b | y) P(theta | candidate, b, y)   (2)
 
@@ -31,8 +34,10 @@ is then, with v = p(1 - p),
     T = sum over the known of w v / (pi N²)                                                  (3)
 
 (1 - n / N) v / n where all were drawn alike, and the logarithm of the likelihood is multiplied by
-what makes its variance of theta that one: by 1 / (1 - n / N) where all were drawn alike. How well a
-row predicts is judged by the answers as they are, each counting 1.
+what makes its variance of theta that one: by 1 / (1 - n / N) where all were drawn alike. Where
+answers are further from p than v says, T is larger by the mean of (y - p)² / v, as far as there are
+answers to tell: (1) need not be right for the interval to hold. How well a row predicts is judged
+by the answers as they are, each counting 1.
 
 Values between 0 and 1 other than these two are taken for a quasi-likelihood: the log-likelihood is
 divided by their dispersion, the mean of (y - p)² / p(1 - p).
@@ -51,6 +56,7 @@ from quorate.kernels import Floats
 
 BINS, LEVELS = 40, 61  # points of the scores' histogram, and of a
 COARSE, FINE = 40, 60  # points of theta, first everywhere, then where the posterior is
+AS_MODELLED = 50.0  # answers that vary as (1) says, beside those that are known
 LEAST_SPREAD = 1e-6  # of an answer, however sure
 NEGLIGIBLE = 1e-5  # posterior probability beyond which theta is not looked at
 FAR = 8.0  # log-odds beyond which a level makes no difference
@@ -144,8 +150,8 @@ def evidence(
         fit = likelihood if even else np.concatenate([each.rows(theta)[0] for each in models])
         sharp = likelihood * left[:, None] / dispersion
         half = level / (2 * dispersion)
-        of_level = _log_prior_of_levels(level, angles)
-        fit, sharp = fit / dispersion + of_level, sharp + of_level
+        of_theta = _log_prior(level, angles)
+        fit, sharp = fit / dispersion + of_theta, sharp + of_theta
         return Evidence(fit, sharp, half, prior, variance * dispersion, angles)
 
     coarse = at(np.linspace(*EVERYWHERE, COARSE + 1))
@@ -154,10 +160,12 @@ def evidence(
     return at(np.linspace(coarse.angles[first], coarse.angles[last], FINE + 1))
 
 
-def _log_prior_of_levels(level: Floats, angles: Floats) -> Floats:
-    """Jeffreys' prior of expit(a), against one that is even in the angles of theta."""
+def _log_prior(level: Floats, angles: Floats) -> Floats:
+    """The prior of theta, against Jeffreys', which is even in its angles: half of it is Jeffreys'
+    prior of expit(a)."""
     steepness = np.maximum(np.gradient(level, angles[1] - angles[0], axis=1), 1e-9)
-    log_prior: Floats = (log_expit(level) + log_expit(-level)) / 2 + np.log(steepness / 2)
+    of_level = (log_expit(level) + log_expit(-level)) / 2 + np.log(steepness / 2)
+    log_prior: Floats = np.logaddexp(of_level, 0) - np.log(2)
     return log_prior
 
 
@@ -227,9 +235,12 @@ class LevelTable(NamedTuple):
         weight, share = self.answers.weight, self.answers.share
         p = expit(level + slope * self.candidate.known)
         spread = p * (1 - p) + LEAST_SPREAD
-        variance = spread @ share
         if not share.any():
-            return variance, np.ones(len(slope))
+            return spread @ share, np.ones(len(slope))
+        errors = (self.answers.value - p) ** 2 + LEAST_SPREAD
+        trust = weight.sum() / (weight.sum() + AS_MODELLED)
+        misfit = 1 + trust * (errors @ weight / (spread @ weight) - 1)
+        variance = spread @ share * np.maximum(misfit, 1.0)
         return variance, spread @ weight / weight.sum() ** 2 / variance
 
 
