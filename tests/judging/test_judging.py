@@ -98,8 +98,8 @@ def test_cheaper_panel_drops_what_adds_nothing() -> None:
     found = quorate.panel(votes, gold=gold, costs=costs, max_loss=0.02)
     assert found.cheaper is not None
     assert {f"j{j}" for j in range(5, 9)} & set(found.cheaper.dropped)
-    assert found.cheaper.saved > 0.5
-    assert found.cheaper.accuracy_without > found.cheaper.accuracy - 0.06
+    assert found.cheaper.saved > 0.3
+    assert found.cheaper.accuracy_without >= found.cheaper.accuracy - 0.02
 
 
 def test_without_known_answers_the_consensus_judges_and_that_is_said() -> None:

@@ -8,14 +8,13 @@ the one that met the known answers of its fold.
 
     score = sum over workers of w[worker] x[task, worker] + w[0] log-odds of the consensus
 
-x is 2 value - 1 of the vote, from -1 to 1, and 0 where there is none. How strong the ridge is, and
-whether to learn at all, is not decided here: every ridge is a candidate, and `calibration` weighs
-them by the answers that they predict.
+x is 2 value - 1 of the vote, from -1 to 1, and 0 where there is none. Whether what was learned is
+better than the consensus is not decided here: both are candidates, and `calibration` weighs them by
+the answers that they predict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from scipy.special import logit
 from quorate.estimation.calibration import Candidate
 from quorate.kernels import Floats
 
-RIDGES = (0.3, 3.0)  # times the mean square of a known task's features
+RIDGE = 1.0  # times the mean square of a known task's features
 FOLDS = 10
 LEAST_TO_LEARN = 10  # known answers
 SURE = 1e-3  # the consensus is never surer than that
@@ -57,7 +56,7 @@ def candidates(consensus: Floats, votes: csr_array, known: Known) -> list[Candid
     unknown[known.task] = False
     found = [nothing(odds[unknown], len(known.task)), _of_consensus(odds, unknown, known)]
     if len(known.task) >= LEAST_TO_LEARN and unknown.any() and votes.nnz:
-        found += list(_learned(odds, votes, unknown, known))
+        found.append(_learned(odds, votes, unknown, known))
     return found
 
 
@@ -85,21 +84,18 @@ def _of_consensus(odds: Floats, unknown: NDArray[np.bool_], known: Known) -> Can
     return Candidate(*scores, CONSENSUS_SLOPES, prior_of_slopes())
 
 
-def _learned(
-    odds: Floats, votes: csr_array, unknown: NDArray[np.bool_], known: Known
-) -> Iterator[Candidate]:
-    """A candidate for each ridge, by the kernel of known tasks, which are few."""
+def _learned(odds: Floats, votes: csr_array, unknown: NDArray[np.bool_], known: Known) -> Candidate:
+    """The score that is learned, by the kernel of known tasks, which are few."""
     said, base = votes[known.task], odds[known.task]
     kernel = np.asarray((said @ said.T).todense()) + np.outer(base, base)
     target = 2 * known.value - 1
     prior = np.full(len(LEARNED_SLOPES), np.log(LEARNED_WEIGHT / len(LEARNED_SLOPES)))
-    for ridge in RIDGES:
-        weight, score = _fold_by_fold(kernel, target, known.fold, ridge * kernel.trace())
-        scores = votes @ (said.T @ weight) + np.outer(odds, base @ weight)
-        everywhere = scores[unknown].T
-        centre, spread = everywhere.mean(), max(float(everywhere.std()), 1e-9)
-        scaled = (everywhere - centre) / spread, (score - centre) / spread
-        yield Candidate(*scaled, LEARNED_SLOPES, prior)
+    weight, score = _fold_by_fold(kernel, target, known.fold, RIDGE * kernel.trace())
+    scores = votes @ (said.T @ weight) + np.outer(odds, base @ weight)
+    everywhere = scores[unknown].T
+    centre, spread = everywhere.mean(), max(float(everywhere.std()), 1e-9)
+    scaled = (everywhere - centre) / spread, (score - centre) / spread
+    return Candidate(*scaled, LEARNED_SLOPES, prior)
 
 
 def _fold_by_fold(

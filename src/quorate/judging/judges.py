@@ -305,16 +305,23 @@ def _cheaper(
         }
     )
     full = cheaper.full_accuracy(chosen_by.labels, chosen_by.truth, rate)
-    n_dropped = cheaper.advised(steps, full, max_loss)
-    if not n_dropped:
-        return path, None, ("No judge can be dropped without losing more than max_loss.",)
-    dropped = [step.dropped for step in steps[:n_dropped]]
-    kept = ~np.isin(votes.labels.worker, dropped)
-    fewer = votes.with_blocks(votes.blocks.change(lambda labels: labels.only(kept)))
-    with_all, without = (_accuracy(_consensus(each, how), measured_on) for each in (votes, fewer))
-    chosen = steps[n_dropped - 1]
-    who = tuple(str(names[judge]) for judge in dropped)
-    return path, Cheaper(who, chosen.left, chosen.saved, with_all, without), ()
+    n_dropped = cheaper.advised(steps, full, max_loss) or 0
+    with_all = _accuracy(_consensus(votes, how), measured_on) if n_dropped else 0.0
+    while n_dropped:
+        dropped = [step.dropped for step in steps[:n_dropped]]
+        without = _accuracy(_consensus(_without(votes, dropped), how), measured_on)
+        if with_all - without <= max_loss:
+            chosen = steps[n_dropped - 1]
+            who = tuple(str(names[judge]) for judge in dropped)
+            return path, Cheaper(who, chosen.left, chosen.saved, with_all, without), ()
+        n_dropped //= 2  # on the other half of the tasks it loses more
+    return path, None, ("No judge can be dropped without losing more than max_loss.",)
+
+
+def _without(votes: Votes, judges: Sequence[int]) -> Votes:
+    """The votes of all other judges."""
+    kept = ~np.isin(votes.labels.worker, judges)
+    return votes.with_blocks(votes.blocks.change(lambda labels: labels.only(kept)))
 
 
 def _halves(seen: Reference) -> tuple[Reference, Reference]:
