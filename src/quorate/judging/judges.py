@@ -208,21 +208,29 @@ class Reference(NamedTuple):
     notes: tuple[str, ...]
 
 
+def known_reference(labels: Labels) -> Reference | None:
+    """The tasks with known answers, where these are enough to judge by."""
+    gold = labels.gold
+    if gold is None or (gold >= 0).sum() < ENOUGH_KNOWN:
+        return None
+    known = gold >= 0
+    truth = np.eye(labels.n_classes)[gold[known]]
+    few, at = labels.only_tasks(known), np.flatnonzero(known)
+    return Reference(few, truth, "known answers", len(at), at, ())
+
+
 def _reference(votes: Votes, how: Paneling) -> Reference:
     labels = votes.labels
-    gold = labels.gold
-    known = np.zeros(labels.n_tasks, dtype=bool) if gold is None else gold >= 0
-    if gold is not None and known.sum() >= ENOUGH_KNOWN:
-        truth = np.eye(labels.n_classes)[gold[known]]
-        few = labels.only_tasks(known)
-        return Reference(few, truth, "known answers", int(known.sum()), np.flatnonzero(known), ())
+    if (found := known_reference(labels)) is not None:
+        return found
+    n_known = 0 if labels.gold is None else int((labels.gold >= 0).sum())
     notes: tuple[str, ...] = (
         "Judges are compared with the consensus: errors that most of them share do not show. With"
         f" {ENOUGH_KNOWN} known answers (--gold) they are compared with those.",
     )
     posterior = _consensus(votes, how).posterior
     everything = np.arange(labels.n_tasks)
-    return Reference(labels, posterior, "the consensus", int(known.sum()), everything, notes)
+    return Reference(labels, posterior, "the consensus", n_known, everything, notes)
 
 
 def _consensus(votes: Votes, how: Paneling) -> Result:
