@@ -244,6 +244,48 @@ def test_column_of_swaps_turns_positions_into_answers() -> None:
     assert found["second"].votes_alone > 0.9  # swapped and first is the second, whoever looks
 
 
+def test_groups_of_votes_with_swaps() -> None:
+    rows = [
+        (t, judge, "first" if (t % 3 > 0) != swap else "second", int(swap), "ab"[t % 2])
+        for t in range(90)
+        for judge in "xy"
+        for swap in (False, True)
+    ]
+    columns = ["task", "worker", "label", "swap", "topic"]
+    votes = pl.DataFrame(rows, schema=columns, orient="row")
+    found = quorate.estimate(votes, swap="swap", by="topic", gold=dict.fromkeys((1, 2, 4), "first"))
+    assert found["a", "first"].tasks == 45 and found["b", "first"].known == 1
+    assert found["a", "first"].votes_alone == pytest.approx(2 / 3, abs=0.1)
+
+
+def test_pairs_of_which_one_task_is_known_are_compared_as_groups() -> None:
+    votes, gold = panel(200)
+    votes = votes.with_columns(
+        system=pl.when(pl.col("task").str.slice(1).cast(pl.Int64) < 100).then(pl.lit("A"))
+        .otherwise(pl.lit("B")),
+        item=pl.col("task").str.slice(1).cast(pl.Int64) % 100,
+    )  # fmt: skip
+    known = pl.concat([gold[:40], gold[150:190]])  # no pair has both answers
+    how: dict[str, Any] = {"by": "system", "compare": ("A", "B"), "gold": known}
+    found = quorate.estimate(votes, pair="item", **how)
+    assert found.difference == quorate.estimate(votes, **how).difference
+    assert any("too few pairs" in note for note in found.notes)
+
+
+def test_interval_is_never_wider_than_that_of_the_answers_alone() -> None:
+    votes, gold = panel(150, share=0.03, seed=3)
+    for seed in range(6):
+        for one in quorate.estimate(votes, gold=some(gold, 20, seed)).figures:
+            assert one.answers_low is not None and one.answers_high is not None
+            assert one.high - one.low <= one.answers_high - one.answers_low + 1e-9
+
+
+def test_level_is_that_of_the_interval_without_answers_too() -> None:
+    votes, _ = panel(100)
+    wide, narrow = (quorate.estimate(votes, level=level)["yes"] for level in (0.99, 0.8))
+    assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
+
+
 def test_known_tasks_that_look_unlike_the_rest_are_noted() -> None:
     votes, gold = panel(600, share=0.4)
     chosen = gold.filter(pl.col("label") == "yes").head(60)
@@ -332,6 +374,10 @@ def test_command(tmp_path: Path) -> None:
         ({"plan": 5, "gold": {"t1": "yes"}}, "leave gold out"),
         ({"sampling": {"t1": -1}, "gold": {"t1": "yes"}}, "no weight above 0"),
         ({"golde": {}}, "did you mean 'gold'"),
+        ({"ties": 0.2}, "say which"),
+        ({"ties": 2, "compare": ("yes", "no")}, "from 0 to 1"),
+        ({"sampling": {"t1": 1}}, "give them too"),
+        ({"pair": "item"}, "say which groups"),
     ],
 )
 def test_refused_in_one_sentence(how: dict[str, Any], sentence: str) -> None:

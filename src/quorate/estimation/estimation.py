@@ -112,7 +112,8 @@ def estimate(
     given = read_given(votes, gold, by, how)
     source = votes
     if how.get("swap"):
-        source = in_one_frame(votes, str(how["swap"]), reading, compare)
+        needed = given.kept(reading).get("keep") or ()
+        source = in_one_frame(votes, str(how["swap"]), reading, compare, [*needed])
     read = read_votes(source, gold=gold, **(reading | given.kept(reading)))
     known = read.known if gold is None else gold_for(votes, gold, reading)
     if plan is not None and known is not None:

@@ -17,6 +17,8 @@ from quorate.arguments import refuse_unknown, some_of
 from quorate.card import Listing, Share, card
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
+from quorate.estimation.facts import PositionBias
+from quorate.estimation.positions import is_swapped, one_judge, without_order
 from quorate.fitting import Request
 from quorate.judging import cheaper, errors
 from quorate.judging.covariates import Bias, biases
@@ -62,7 +64,8 @@ class Panel:
 
     `judges` has a row for each: votes, error rate, accuracy with a 95 % interval, sensitivity and
     specificity where there are two classes, whose errors go with its own most, and by how much the
-    effective number of judges would change without it. `biases` has those by covariates.
+    effective number of judges would change without it. `biases` has those by covariates, and
+    `positions` the position bias of judges who were shown two answers in both orders.
     """
 
     effective: errors.Worth
@@ -72,6 +75,7 @@ class Panel:
     cheaper: Cheaper | None
     path: pl.DataFrame
     bias_rows: tuple[Bias, ...] = ()
+    positions: tuple[PositionBias, ...] = ()
     kind: Kind = Kind()
     notes: tuple[str, ...] = ()
 
@@ -97,6 +101,7 @@ class Panel:
             "cheaper": None if self.cheaper is None else asdict(self.cheaper),
             "path": self.path.to_dicts(),
             "biases": [asdict(row) for row in self.bias_rows],
+            "positions": [asdict(row) for row in self.positions],
             "notes": list(self.notes),
         }
 
@@ -159,7 +164,8 @@ def panel(
     consensus, which flatters those who agree with it. `covariate` names columns of the votes, such
     as the length of an answer, its position, or whose it is: judges who go by them are found.
     `costs` is what a vote of each judge costs, a table of judge and cost or a mapping; the cheaper
-    panel that is proposed loses at most `max_loss` of its accuracy.
+    panel that is proposed loses at most `max_loss` of its accuracy. Judges whose names end in
+    ``#a`` and ``#b`` are one judge who was shown two answers in either order.
 
     Examples:
         >>> import quorate
@@ -175,6 +181,9 @@ def panel(
     known = read.known if gold is None else gold_for(votes, gold, reading)
     if known is not None:
         read = with_gold(read, known)
+    positions: tuple[PositionBias, ...] = ()
+    if is_swapped(read.codebook.workers):
+        read, positions = one_judge(read)
     if len(read.codebook.workers) < 2:
         raise DataError("A panel has at least two judges.")
     seen = _reference(read, how)
@@ -191,6 +200,7 @@ def panel(
         proposal,
         steps,
         tuple(rows),
+        positions,
         read.kind,
         (*read.notes, *seen.notes, *notes),
     )
@@ -379,7 +389,8 @@ def _biases(
     last = votes.codebook.classes[-1]
     truth = pl.Series(seen.truth[:, -1]).gather(place)
     said = (frame["label"].cast(pl.String) == str(last)).cast(pl.Float64)
-    rows = pl.DataFrame(
-        {"judge": frame["worker"].cast(pl.String), "residual": said - truth, column: frame[column]}
-    )
+    judge = frame["worker"].cast(pl.String)
+    if is_swapped(judge.unique()):
+        judge = without_order(judge)
+    rows = pl.DataFrame({"judge": judge, "residual": said - truth, column: frame[column]})
     return biases(rows, column)
