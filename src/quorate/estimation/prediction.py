@@ -28,11 +28,11 @@ from quorate.kernels import Floats
 RIDGE = 1.0  # times the mean square of a known task's features
 FOLDS = 10
 LEAST_TO_LEARN = 10  # known answers
-SURE = 1e-3  # the consensus is never surer than that
+SURE = 0.01  # of an error, however sure the consensus is
 # Slopes of the consensus' log-odds: 1 if its confidences are right. Of a learned score nothing is
 # known beforehand but that it is meant to point the right way; it is scaled to a spread of 1.
 CONSENSUS_SLOPES: Floats = np.exp(np.linspace(np.log(0.08), np.log(2.6), 9))
-USUAL_SLOPE, SPREAD_OF_SLOPE = 1.0, np.log(2)  # right, give or take a factor of two
+USUAL_SLOPE, SPREAD_OF_SLOPE = 1.0, np.log(3)  # right, give or take a factor of three
 LEARNED_SLOPES = np.array([0.4, 0.8, 1.4, 2.2, 3.2, 4.6, 6.5])
 NO_SLOPE_WEIGHT, LEARNED_WEIGHT = 0.1, 0.2  # against 1 of the consensus
 
