@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from scipy.stats import beta, hypergeom, norm
+from scipy.stats import hypergeom, norm
 
 import quorate
 from quorate import DataError, UsageError
@@ -66,14 +66,49 @@ def test_answers_alone_hold_every_number_that_mid_p_does_not_exclude(
     assert alone.share_of_these(x, n, n_tasks, 0.95) == (held[0], held[-1])
 
 
-def test_score_that_says_nothing_gives_jeffreys_interval() -> None:
-    value = np.repeat([1.0, 0.0], [13, 37])
+@pytest.mark.parametrize("n_yes", [2, 13, 25])
+def test_score_that_says_nothing_gives_the_mid_p_interval(n_yes: int) -> None:
+    value = np.repeat([1.0, 0.0], [n_yes, 50 - n_yes])
     candidate = prediction.nothing(np.zeros(1000), 50)
-    answers = calibration.Answers.even(value, 1050)
+    answers = calibration.Answers.even(value, 1_000_000)
     found = calibration.evidence([candidate], answers)
-    middle, low, high = calibration.quantiles(found, found.log_weight, 0.95)
-    expected = beta(13.5, 37.5).ppf([0.5, 0.025, 0.975])
-    np.testing.assert_allclose([middle, low, high], expected, atol=2e-3)
+    _, low, high = calibration.quantiles(found, found.log_weight, 0.95)
+    assert (low, high) == pytest.approx(alone.share_of_more(n_yes, 50, 0.95), abs=4e-3)
+
+
+def test_answers_that_were_drawn_alike_have_the_variance_of_sampling_without_replacement() -> None:
+    answers = calibration.Answers.even(np.ones(30), 200)
+    assert (answers.weight == 1).all()
+    assert answers.share.sum() == pytest.approx((1 - 30 / 200) / 30)
+
+
+def test_answers_of_a_plan_have_the_variance_of_their_sample() -> None:
+    random = np.random.default_rng(2)
+    spread = random.uniform(0.01, 0.25, 400)
+    pi = sampling.inclusion(spread, 60)
+    keys = np.arange(400, dtype=np.uint64)
+    told, seen = [], []
+    truth = (random.random(400) < 0.5).astype(float)  # as far from a half as v says, on average
+    error = np.where(truth > 0, 1, -1) * np.sqrt(spread)
+    for seed in range(300):
+        known = sampling.drawn(pi, keys, seed)
+        answers = calibration.Answers.drawn(truth[known], pi[known], 400)
+        told.append(float(answers.share @ spread[known]))
+        seen.append(float((error[known] / pi[known]).sum() / (1 / pi[known]).sum()))
+    assert np.mean(told) == pytest.approx(np.var(seen), rel=0.2)
+
+
+def test_folds_are_learned_as_if_each_had_been_left_out() -> None:
+    random = np.random.default_rng(1)
+    features = random.normal(size=(23, 5))
+    kernel, target, fold = features @ features.T, random.normal(size=23), np.arange(23) % 4
+    weight, score = prediction._fold_by_fold(kernel, target, fold, 3.0)
+    for each in range(4):
+        seen, hidden = fold != each, fold == each
+        gram = kernel[np.ix_(seen, seen)] + 3.0 / 23 * np.eye(seen.sum())
+        naive = np.linalg.solve(gram, target[seen] - target[seen].mean())
+        np.testing.assert_allclose(weight[seen, each], naive, atol=1e-9)
+        np.testing.assert_allclose(score[hidden], kernel[np.ix_(hidden, seen)] @ naive, atol=1e-9)
 
 
 def test_with_many_answers_it_is_ppi_plus_plus() -> None:
