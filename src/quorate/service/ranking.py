@@ -1,10 +1,12 @@
 """Where the next vote is worth most: kept up to date task by task, so that asking is quick.
 
 For each task there is its posterior and the expected error after some more votes of an average
-worker (`assignment.gain`); a task on which votes come is looked at again when somebody next asks,
-all of them after a settling and when the crowd has become another. Tasks that are handed out count
-as if their votes were on the way. Of the best by that, the worker who asks gets the one where a
-vote of theirs, by their own confusion matrix, is worth most.
+worker (`assignment.gain`); a task on which votes come is looked at again when somebody next asks.
+After a settling, and when the crowd has become another, all of them are, a few at a time. Tasks
+that are handed out count as if their votes were on the way. Of the best by that, the worker who
+asks gets the one where a vote of theirs, by their own confusion matrix, is worth most.
+
+The best are found in the `Front`, without going through all tasks.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from quorate.service.settings import Settings
 
 CANDIDATES = 256  # the best for an average worker, among which the best for this one is
 DRIFT = 1 / 20  # more votes, of all: then the average worker may be another
+AT_ONCE = 4096  # tasks that are looked at again in one go
+FRONT = 4096  # tasks in the front
 OPENNESS = 1e-6  # by how much, of equal gains, the more open task counts for more
 PRIORITY = 10.0  # a point of priority outweighs any gain
 
@@ -35,6 +39,65 @@ class Standing(NamedTuple):
     tasks: int
     open: int  # to further votes
     error: float  # expected share of wrong labels among those whose answer is not known
+
+
+class Front:
+    """The tasks of highest value: all above a bar, which rises and falls with how many they are.
+
+    Who is below the bar stays until the front is made anew; who rises above it joins.
+    """
+
+    def __init__(self) -> None:
+        self._tasks = Column(np.int64)
+        self._inside: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+        self._bar = -np.inf
+
+    def best(self, value: Floats, n: int, but: list[int]) -> NDArray[np.int64]:
+        """The n tasks of highest finite value, but for some; of equals the first ones."""
+        size = max(FRONT, 2 * (n + len(but)))
+        if self._tasks.height > 2 * size:
+            self._make(value, size)
+        tasks = self._above(value, but)
+        if len(tasks) < n and self._bar > -np.inf:
+            self._make(value, size)
+            tasks = self._above(value, but)
+        if len(tasks) > n:
+            ordered = np.argsort(-value[tasks], kind="stable")
+            tasks = tasks[ordered[:n]]
+        return tasks
+
+    def take(self, tasks: NDArray[np.int64], value: Floats) -> None:
+        """The values of some tasks are others now."""
+        if len(value) > len(self._inside):
+            self._inside = np.pad(self._inside, (0, len(value) - len(self._inside)))
+        risen = tasks[(value[tasks] > self._bar) & ~self._inside[tasks]]
+        if len(risen):
+            self._tasks.extend(risen)
+            self._inside[risen] = True
+
+    def make_anew(self) -> None:
+        """All values are others."""
+        self._tasks.cut(0)
+        self._inside[:] = False
+        self._bar = np.inf
+
+    def _above(self, value: Floats, but: list[int]) -> NDArray[np.int64]:
+        tasks = self._tasks.values
+        reach = (value[tasks] >= self._bar) & (value[tasks] > -np.inf)
+        found: NDArray[np.int64] = np.sort(tasks[reach])
+        if but and len(found):
+            found = found[~np.isin(found, but)]
+        return found
+
+    def _make(self, value: Floats, size: int) -> None:
+        self.make_anew()
+        self._bar = -np.inf
+        if size < len(value):
+            self._bar = np.partition(value, len(value) - size)[len(value) - size]
+        above = np.flatnonzero(value > self._bar)
+        level = np.flatnonzero(value == self._bar)[: size - len(above)]
+        self._tasks.extend(np.concatenate([above, level]))
+        self._inside[self._tasks.values] = True
 
 
 class Ranking:
@@ -50,7 +113,10 @@ class Ranking:
         self._ahead: Floats = np.zeros((0, 0))
         self._value: Floats = np.zeros(0)  # minus infinity where no vote is asked for
         self._changed: set[int] = set()
+        self._front = Front()
         self._all, self._looked_at = True, 0
+        self._behind = 0  # so many tasks, the first ones, have yet to be looked at again
+        self._recoded = False  # whether codes may be others
         self._ledger: Ledger | None = None
         self._average: Floats = np.zeros((0, 0))
 
@@ -73,8 +139,8 @@ class Ranking:
         self._changed.update(tasks)
 
     def touch_all(self) -> None:
-        """All have to."""
-        self._all = True
+        """All have to, a few at a time; their codes may be others."""
+        self._behind, self._recoded = len(self), True
 
     def lease(self, task: int, more: int) -> None:
         """One more, or one less, worker has a task."""
@@ -86,19 +152,15 @@ class Ranking:
 
     def standing(self, ledger: Ledger) -> Standing:
         """How far the tasks are, with everything looked at."""
-        self._look(ledger)
+        while self.look_further(ledger):
+            pass
         unknown = ~self._known.values
         error = float(self._ahead[unknown, 0].mean()) if unknown.any() else 0.0
         return Standing(len(self), int(np.isfinite(self._value).sum()), error)
 
     def best_for(self, ledger: Ledger, worker: int | None, answered: Any, n: int) -> list[int]:
         """The n tasks best for a worker (by code, None if new), but for those they answered."""
-        self._look(ledger)
-        value = self._value.copy()
-        value[answered] = -np.inf
-        size = min(max(CANDIDATES, n), len(value))
-        some = np.argpartition(-value, size - 1)[:size] if size < len(value) else np.arange(size)
-        some = np.sort(some[np.isfinite(value[some])])
+        some = self._candidates(ledger, max(CANDIDATES, n), answered)
         if not len(some):
             return []
         own = self._worth(
@@ -108,14 +170,30 @@ class Ranking:
         found: list[int] = some[order].tolist()
         return found
 
+    def _candidates(self, ledger: Ledger, n: int, but: list[int]) -> NDArray[np.int64]:
+        """The best for an average worker, none of them by what was believed before."""
+        while True:
+            behind = self.look_further(ledger)
+            some = np.sort(self._front.best(self._value, n, but))
+            if behind and len(some):
+                self._look_at(ledger, some)
+                some = some[np.isfinite(self._value[some])]
+            if len(some) or not behind:
+                return some
+
+    def likely(self, n: int) -> list[int]:
+        """Tasks that are likely to be handed out next, to whomever."""
+        found: list[int] = self._front.best(self._value, n, []).tolist()
+        return found
+
     def confidence(self, ledger: Ledger, task: int) -> float:
         """How sure a task's answer is."""
-        self._look(ledger)
+        self.look_further(ledger)
         return float(1 - self._ahead[task, 0])
 
     def least_sure(self, ledger: Ledger, n: int) -> list[int]:
         """Tasks with votes whose answers are least sure."""
-        self._look(ledger)
+        self.look_further(ledger)
         error = np.where(self._votes.values > 0, self._ahead[:, 0], -1.0)
         order = np.argsort(-error, kind="stable")[:n]
         found: list[int] = order[error[order] > 0].tolist()
@@ -123,33 +201,44 @@ class Ranking:
 
     # Looking.
 
-    def _look(self, ledger: Ledger) -> None:
+    def look_further(self, ledger: Ledger) -> bool:
+        """Look at what has changed, and at a few of those that may have; whether more are left."""
         n_classes = ledger.state.n_classes
-        drifted = ledger.n_votes > self._looked_at * (1 + DRIFT) + 20
-        if (
-            self._all
-            or ledger is not self._ledger
-            or drifted
-            or (n_classes != self._posterior.shape[1])
-        ):
+        if self._all or ledger is not self._ledger or n_classes != self._posterior.shape[1]:
             self._look_at_all(ledger)
-        elif self._changed:
+            self._changed.clear()
+            return False
+        if ledger.n_votes > self._looked_at * (1 + DRIFT) + 20:
+            self._looked_at, self._average = ledger.n_votes, _average(ledger)
+            self.touch_all()
+        if self._recoded:
+            self._read_codes(ledger)
+        if self._changed:
             self._look_at(ledger, np.array(sorted(self._changed), dtype=np.int64))
-        self._changed.clear()
+            self._changed.clear()
+        if self._behind:
+            first = max(self._behind - AT_ONCE, 0)
+            self._look_at(ledger, np.arange(first, self._behind))
+            self._behind = first
+        return self._behind > 0
 
     def _look_at_all(self, ledger: Ledger) -> None:
         n, k = len(self), max(ledger.state.n_classes, 1)
-        names = ledger.names["task"]
-        self._code.values[:] = -1
-        ids = names.ids.values
-        self._code.values[ids[ids < n]] = np.flatnonzero(ids < n)
+        self._read_codes(ledger)
         self._ledger, self._looked_at = ledger, ledger.n_votes
         self._average = _average(ledger)
         self._posterior, self._ahead = np.zeros((n, k)), np.zeros((n, horizon(k) + 1))
         self._value = np.zeros(n)
-        self._all = False
+        self._front.make_anew()
+        self._all, self._behind = False, 0
         if n:
             self._look_at(ledger, np.arange(n))
+
+    def _read_codes(self, ledger: Ledger) -> None:
+        n, ids = len(self), ledger.names["task"].ids.values
+        self._code.values[:] = -1
+        self._code.values[ids[ids < n]] = np.flatnonzero(ids < n)
+        self._recoded = False
 
     def _look_at(self, ledger: Ledger, tasks: NDArray[np.int64]) -> None:
         """Bring some tasks up to date."""
@@ -186,6 +275,7 @@ class Ranking:
         than nothing."""
         value = self._worth(tasks, self._ahead[tasks])
         self._value[tasks] = np.where(self._asked_for(tasks), value, -np.inf)
+        self._front.take(tasks, self._value)
 
     def _worth(self, tasks: NDArray[np.int64], ahead: Floats) -> Floats:
         gain = np.zeros(len(tasks))

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from quorate.errors import DataError, QuorateError
 from quorate.online.store import packed
@@ -24,6 +24,11 @@ from quorate.votes import shown
 
 log = logging.getLogger("quorate.serve")
 BEAT = 0.25  # seconds between looks at what goes on by itself
+END_LEASE = delete(tables.leases).where(
+    tables.leases.c.project == bindparam("of"),
+    tables.leases.c.task == bindparam("leased"),
+    tables.leases.c.worker == bindparam("to"),
+)
 SETTLE_AT_ONCE = 1 / 5  # more votes, of all: then they are fitted before it is time
 
 
@@ -304,6 +309,7 @@ class Service:
         for project in list(self.projects.values()):
             project.expire()
             self._write_leases(project)
+            project.look_further()
             self._settle_if_due(project)
             if project.keeper.last_vote - project.checkpointed > project.votes_between:
                 self.checkpoint(project)
@@ -342,14 +348,16 @@ class Service:
             return
 
         def run(group: Group) -> None:
-            of, wall, now = tables.leases.c, self.clock.wall_ms(), self.clock.passed()
-            for (task, worker), until in given.items():
-                these = (of.project == project.id, of.task == task, of.worker == worker)
-                group.changes.run(delete(tables.leases).where(*these))
-                if until is not None:
-                    ends = wall + int((until - now) * 1000)
-                    row = {"project": project.id, "task": task, "worker": worker, "until": ends}
-                    group.changes.run(tables.leases.insert(), row)
+            wall, now, id = self.clock.wall_ms(), self.clock.passed(), project.id
+            gone = [{"of": id, "leased": task, "to": worker} for task, worker in given]
+            group.changes.run(END_LEASE, gone)
+            rows = [
+                {"project": id, "task": task, "worker": worker, "until": wall + _ms(until - now)}
+                for (task, worker), until in given.items()
+                if until is not None
+            ]
+            if rows:
+                group.changes.run(tables.leases.insert(), rows)
 
         self.writer_or_now(Job(run, project))
 
@@ -359,3 +367,7 @@ class Service:
             raise UnavailableError(
                 f"Another server writes to {self.store.place}: ask that one, or wait."
             )
+
+
+def _ms(seconds: float) -> int:
+    return int(seconds * 1000)

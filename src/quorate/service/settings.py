@@ -18,7 +18,17 @@ def _require_printable(text: str) -> str:
 
 
 # A name of a task, a worker or a class.
-Name = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_require_printable)]
+LONGEST_NAME = 500
+Name = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_require_printable)
+]
+
+
+def is_name(text: str) -> bool:
+    """Whether it is a `Name`."""
+    return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
+
+
 ProjectName = Annotated[
     str,
     Field(

@@ -206,7 +206,7 @@ def task_view(project: Project, task: str) -> dict[str, Any]:
         gold = ledger.gold.get(task)
         if gold is not None:
             label, confidence = gold, 1.0
-    about = project.payloads([id])[id]
+    about = project.about([id])[id]
     return {
         "task": task,
         "label": label,
