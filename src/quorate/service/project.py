@@ -243,11 +243,13 @@ class Project:
             return [(vote, size) for vote, size in connection.execute(query)]
 
     def look_further(self) -> None:
-        """Bring the ranking up to date, a few tasks at a time, so that nobody waits for it."""
-        behind = True
+        """Bring the ranking up to date if anybody asks for it, a few tasks at a time, so that
+        nobody waits for that."""
+        behind = self.ranking.asked_for
         while behind:
             with self.lock:
                 behind = self.ranking.look_further(self.ledger)
+                self.ranking.asked_for = behind
 
     # Leases.
 

@@ -115,6 +115,7 @@ class Ranking:
         self._changed: set[int] = set()
         self._front = Front()
         self._all, self._looked_at = True, 0
+        self.asked_for = False  # since all were last looked at
         self._behind = 0  # so many tasks, the first ones, have yet to be looked at again
         self._recoded = False  # whether codes may be others
         self._ledger: Ledger | None = None
@@ -160,6 +161,7 @@ class Ranking:
 
     def best_for(self, ledger: Ledger, worker: int | None, answered: Any, n: int) -> list[int]:
         """The n tasks best for a worker (by code, None if new), but for those they answered."""
+        self.asked_for = True
         some = self._candidates(ledger, max(CANDIDATES, n), answered)
         if not len(some):
             return []
@@ -214,7 +216,9 @@ class Ranking:
         if self._recoded:
             self._read_codes(ledger)
         if self._changed:
-            self._look_at(ledger, np.array(sorted(self._changed), dtype=np.int64))
+            changed = np.array(sorted(self._changed), dtype=np.int64)
+            self._read_code(ledger, changed)
+            self._look_at(ledger, changed)
             self._changed.clear()
         if self._behind:
             first = max(self._behind - AT_ONCE, 0)
@@ -241,27 +245,31 @@ class Ranking:
         self._recoded = False
 
     def _look_at(self, ledger: Ledger, tasks: NDArray[np.int64]) -> None:
-        """Bring some tasks up to date."""
+        """Bring some tasks up to date; of those without votes all the same is believed."""
         self._make_room(len(self))
-        names, state = ledger.names["task"], ledger.state
-        new = tasks[self._code.values[tasks] < 0]
-        for task in new.tolist():
+        state, gold, kept = ledger.state, ledger.gold, ledger.names["task"].kept
+        code = self._code.values[tasks]
+        voted, without = tasks[code >= 0], tasks[code < 0]
+        if len(without):
+            prior = np.array(state._prior()) if state.n_classes else np.ones(1)
+            self._votes.values[without] = 0
+            self._posterior[without] = prior
+            self._ahead[without] = errors_ahead(prior[None], self._average)
+        if len(voted):
+            codes = code[code >= 0].astype(np.int32)
+            _, indptr = state.ballots.of_tasks(codes)
+            self._votes.values[voted] = np.diff(indptr)
+            self._posterior[voted] = posterior = state.posteriors(codes)
+            self._ahead[voted] = errors_ahead(posterior, self._average)
+        self._known.values[tasks] = [kept[t] in gold for t in tasks.tolist()] if gold else False
+        self._revalue(tasks)
+
+    def _read_code(self, ledger: Ledger, tasks: NDArray[np.int64]) -> None:
+        """The codes of tasks that may have got their first votes."""
+        names = ledger.names["task"]
+        for task in tasks[self._code.values[tasks] < 0].tolist():
             found = names.get(names.kept[task])
             self._code.cells[task] = -1 if found is None else found
-        code = self._code.values[tasks]
-        voted = code >= 0
-        prior = np.array(state._prior()) if state.n_classes else np.ones(1)
-        self._posterior[tasks] = prior
-        if voted.any():
-            codes = code[voted].astype(np.int32)
-            _, indptr = state.ballots.of_tasks(codes)
-            self._votes.values[tasks[voted]] = np.diff(indptr)
-            self._posterior[tasks[voted]] = state.posteriors(codes)
-        self._votes.values[tasks[~voted]] = 0
-        gold, kept = ledger.gold, names.kept
-        self._known.values[tasks] = [kept[t] in gold for t in tasks.tolist()] if gold else False
-        self._ahead[tasks] = errors_ahead(self._posterior[tasks], self._average)
-        self._revalue(tasks)
 
     def _make_room(self, n: int) -> None:
         if n > len(self._value):
