@@ -183,6 +183,11 @@ class Ranking:
             if len(some) or not behind:
                 return some
 
+    def asked_for_all(self, ledger: Ledger) -> tuple[NDArray[np.bool_], Floats]:
+        """Whether votes on each task are asked for, and the confidence in its answer."""
+        self.standing(ledger)
+        return np.isfinite(self._value), 1 - self._ahead[:, 0]
+
     def likely(self, n: int) -> list[int]:
         """Tasks that are likely to be handed out next, to whomever."""
         found: list[int] = self._front.best(self._value, n, []).tolist()

@@ -13,9 +13,11 @@ import uvicorn
 from quorate.errors import UsageError
 from quorate.service.api.app import LOOPBACK, WORKER_RATE, Application
 from quorate.service.failures import UnavailableError
+from quorate.service.label_studio import LabelStudio, Pushing
 from quorate.service.service import Service
 from quorate.service.tokens import Tokens
 
+Push = tuple[LabelStudio, float]  # whom to tell how projects stand, and every how many seconds
 SWITCH = 0.001  # seconds a thread may keep others waiting that want to run
 
 
@@ -63,11 +65,13 @@ def serve(
     place: Place,
     *,
     rate: float | None = None,
+    push: Push | None = None,
     started: Callable[[Service], None] = lambda service: None,
 ) -> None:
     """Serve a database until the process is told to stop."""
     sys.setswitchinterval(SWITCH)
     service = Service(address)
+    pushing = None if push is None else Pushing(service, *push)
     try:
         if not place.is_loopback and not Tokens(service.store, service.clock.passed).required:
             raise UsageError(
@@ -92,4 +96,6 @@ def serve(
         if not server.started:
             raise UnavailableError(f"{place.url} cannot be served: is something else there?")
     finally:
+        if pushing is not None:
+            pushing.close()
         service.close()

@@ -93,3 +93,8 @@ class Settings(BaseModel):
         le=86_400,
         description="How often all votes are fitted anew, if there are more.",
     )
+    label_studio: int | None = Field(
+        default=None,
+        ge=1,
+        description="Number of the Label Studio project that answers are pushed to.",
+    )
