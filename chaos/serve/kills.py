@@ -202,7 +202,7 @@ def _serve(database: str, port: int, say: Callable[[int], None]) -> None:
 
     for patience in range(100):  # PostgreSQL may not know yet that the one before is gone
         try:
-            serve(database, Place(port=port), started=lambda service: say(1))
+            serve(database, Place(port=port), started=lambda service, place: say(1))
             return
         except QuorateError:
             if patience == 99:

@@ -129,6 +129,10 @@ class Person:
         """What the API answers to this change."""
         return self._send("PATCH", path, body)
 
+    def delete(self, path: str) -> Any:
+        """What the API answers when this is to be gone."""
+        return self._send("DELETE", path, {})
+
     def _send(self, method: str, path: str, body: Any) -> Any:
         token = next((c.value for c in self.cookies if c.name == "csrftoken"), None) or ""
         headers = {

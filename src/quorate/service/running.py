@@ -6,7 +6,7 @@ import ipaddress
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uvicorn
 
@@ -47,9 +47,9 @@ class Place:
 
 
 class _Server(uvicorn.Server):
-    """Says when it listens."""
+    """Says when it listens, and on which port."""
 
-    def __init__(self, config: uvicorn.Config, told: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, told: Callable[[int], None]) -> None:
         super().__init__(config)
         self.told = told
 
@@ -57,7 +57,7 @@ class _Server(uvicorn.Server):
         """Listen, and say so."""
         await super().startup(sockets)
         if self.started:
-            self.told()
+            self.told(self.servers[0].sockets[0].getsockname()[1])
 
 
 def serve(
@@ -66,7 +66,7 @@ def serve(
     *,
     rate: float | None = None,
     push: Push | None = None,
-    started: Callable[[Service], None] = lambda service: None,
+    started: Callable[[Service, Place], None] = lambda service, place: None,
 ) -> None:
     """Serve a database until the process is told to stop."""
     sys.setswitchinterval(SWITCH)
@@ -91,7 +91,7 @@ def serve(
             h11_max_incomplete_event_size=64 * 1024,
             backlog=2048,
         )
-        server = _Server(config, lambda: started(service))
+        server = _Server(config, lambda port: started(service, replace(place, port=port)))
         server.run()
         if not server.started:
             raise UnavailableError(f"{place.url} cannot be served: is something else there?")

@@ -73,15 +73,14 @@ def run(database: str, **given: Any) -> None:
     """Serve a SQLite file, or a PostgreSQL database, until it is told to stop."""
     from quorate.service.running import Place, serve
 
-    place = Place(given["host"], given["port"], given["allow_host"])
-
-    def started(service: Service) -> None:
+    def started(service: Service, place: Place) -> None:
         if not given["quiet"]:
             leads = "" if service.leads else ", read only until the other server is gone"
             say(f"Serving {service.store.place} on {place.url}{leads}; stop it with Ctrl-C.")
         if given["opens"]:
             webbrowser.open(place.url)
 
+    place = Place(given["host"], given["port"], given["allow_host"])
     push = _push(given["label_studio"], given["push_seconds"])
     serve(database, place, rate=given["rate"], push=push, started=started)
 
