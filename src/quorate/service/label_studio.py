@@ -88,7 +88,7 @@ class Mirror:
     def push(self, wanted: Mapping[str, Prediction]) -> int:
         """Tell what is new, or not what it was; how many that is."""
         if self._control is None:
-            self._control = self._prepare()
+            self._control = self._find_control()
             self._there = self._predictions()
         tasks = {task: wanted.get(str(task), Prediction(None, 0.0)) for task in self._tasks()}
         new = {task: told for task, told in tasks.items() if task not in self._there}
@@ -96,6 +96,8 @@ class Mirror:
             rows = [{"task": task, **self._body(told)} for task, told in new.items()]
             self.server.ask("POST", f"/api/projects/{self.number}/import/predictions", rows)
             self._there = self._predictions()
+            by_score = {"sampling": SAMPLING, "model_version": MODEL}
+            self.server.ask("PATCH", f"/api/projects/{self.number}/", by_score)
         others = [t for t in tasks.keys() - new.keys() if not tasks[t].is_near(self._there[t][1])]
         for task in others:
             number, _ = self._there[task]
@@ -104,19 +106,15 @@ class Mirror:
             self._there[task] = (number, tasks[task])
         return len(new) + len(others)
 
-    def _prepare(self) -> tuple[str, str]:
-        """Have tasks go by these scores; the tag of choices, and what it is about."""
-        path = f"/api/projects/{self.number}/"
-        found = self.server.ask("GET", path)
-        tags = found["parsed_label_config"]
+    def _find_control(self) -> tuple[str, str]:
+        """The tag of choices, and what it is about."""
+        tags = self.server.ask("GET", f"/api/projects/{self.number}/")["parsed_label_config"]
         choices = [name for name, tag in tags.items() if tag["type"].lower() == "choices"]
         if len(choices) != 1:
             raise DataError(
                 f"Label Studio's project {self.number} has {len(choices)} tags of choices:"
                 " predictions are for a project that has one."
             )
-        if (found.get("sampling"), found.get("model_version")) != (SAMPLING, MODEL):
-            self.server.ask("PATCH", path, {"sampling": SAMPLING, "model_version": MODEL})
         return choices[0], tags[choices[0]]["to_name"][0]
 
     def _body(self, told: Prediction) -> dict[str, Any]:

@@ -11,6 +11,7 @@ The best are found in the `Front`, without going through all tasks.
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ DRIFT = 1 / 20  # more votes, of all: then the average worker may be another
 AT_ONCE = 4096  # tasks that are looked at again in one go
 FRONT = 4096  # tasks in the front
 OPENNESS = 1e-6  # by how much, of equal gains, the more open task counts for more
+PEOPLE = 0.75  # the accuracy of people of whom nothing is known yet
+PAIRS = 20  # votes on the same task by which that has half its weight
 PRIORITY = 10.0  # a point of priority outweighs any gain
 
 
@@ -334,9 +337,33 @@ class Ranking:
 
 
 def _average(ledger: Ledger) -> Floats:
-    """The crowd's confusion matrix; before there is one, that of people who are mostly right."""
+    """The crowd's confusion matrix, no more accurate than people agree."""
     k = max(ledger.state.n_classes, 1)
-    if ledger.n_votes < 2 * CROWD:
-        return np.full((k, k), 0.25 / max(k - 1, 1)) + np.eye(k) * (0.75 - 0.25 / max(k - 1, 1))
+    wrong = (1 - PEOPLE) / max(k - 1, 1)
+    if ledger.n_votes < 2 * CROWD or k == 1:
+        return np.full((k, k), wrong) + np.eye(k) * (PEOPLE - wrong)
     average: Floats = ledger.state.sums.average()
+    believed, chance = float(np.mean(np.diag(average))), 1 / k
+    seen = _accuracy(*ledger.state.ballots.first_pairs(), k)
+    if seen < believed:
+        guessed = (believed - seen) / (believed - chance)
+        average = (1 - guessed) * average + guessed * chance
     return average
+
+
+def _accuracy(agree: int, pairs: int, n_classes: int) -> float:
+    """The accuracy of people of whom so many pairs say the same, if errors fall evenly.
+
+    What is believed of tasks with one or two votes is what these say, so that everybody seems to be
+    right: a count of how often they are would have one stop far too early.
+
+    Examples:
+        >>> round(_accuracy(5_000, 10_000, 2), 2), round(_accuracy(8_200, 10_000, 2), 2)
+        (0.51, 0.9)
+    """
+    elsewhere = n_classes - 1
+    expected = PEOPLE**2 + (1 - PEOPLE) ** 2 / elsewhere
+    share = (agree + PAIRS * expected) / (pairs + PAIRS)
+    # The larger root of a^2 + (1 - a)^2 / (k - 1) = share.
+    above = max(share * n_classes - 1, 0.0) * elsewhere
+    return (1 + sqrt(above)) / n_classes
