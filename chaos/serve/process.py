@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +15,7 @@ import psutil
 @contextmanager
 def server(database: str) -> Iterator[tuple[str, psutil.Process, float]]:
     """A server of a database: its address, its process, and processor seconds until it listened."""
-    port = free_port()
-    command = [sys.executable, "-m", "quorate", "serve", database, "--port", str(port)]
+    command = [sys.executable, "-m", "quorate", "serve", database, "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
@@ -30,11 +28,3 @@ def server(database: str) -> Iterator[tuple[str, psutil.Process, float]]:
     finally:
         process.terminate()
         process.wait()
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port

@@ -17,6 +17,12 @@ def _require_printable(text: str) -> str:
     return text
 
 
+def _require_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError("a class is named twice")
+    return names
+
+
 # A name of a task, a worker or a class.
 LONGEST_NAME = 500
 Name = Annotated[
@@ -45,7 +51,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    classes: tuple[Name, ...] | None = Field(
+    classes: Annotated[tuple[Name, ...], AfterValidator(_require_once)] | None = Field(
         default=None, max_length=1000, description="The labels there are; any, if none are given."
     )
     method: Method = Field(default="auto", description="How votes are aggregated.")
