@@ -1,7 +1,8 @@
 """What the server takes: votes one by one and in batches, and how long the next task takes.
 
-    python -m benchmarks.serve                # on SQLite and PostgreSQL
-    python -m benchmarks.serve --soak 30      # memory over so many minutes of moderate work
+    python -m benchmarks.serve                        # on SQLite and PostgreSQL
+    python -m benchmarks.serve --start 1000000        # how long a start takes
+    python -m benchmarks.serve --soak 30              # memory over so many minutes of moderate work
 
 The server is a process of its own, the client another, on the same machine. Beside seconds by the
 clock there are those of the processor, which do not depend on what else the machine does.
@@ -155,7 +156,7 @@ def whole_load(database: str, seconds: float, tasks: int) -> list[dict[str, Any]
     """All of it, on one database."""
     rows = []
     with server(database) as (url, process, started):
-        print(f"start: {started:.2f} s of the processor", flush=True)
+        print(f"start: {started}", flush=True)
         with Client(url) as client:
             client.create("load", classes=CLASSES, target_confidence=0.9999, settle_seconds=86400)
             client.add_tasks(f"t{i}" for i in range(tasks))
@@ -174,6 +175,23 @@ def whole_load(database: str, seconds: float, tasks: int) -> list[dict[str, Any]
             rows.append(measure(name, found, seconds, each, used, spent))
         print(f"memory: {process.memory_info().rss / 1e6:,.0f} MB", flush=True)
     return rows
+
+
+def start(database: str, votes: int, tasks: int) -> None:
+    """How long a server takes to listen: with an empty project, with many votes, and killed."""
+    with server(database) as (url, _, _), Client(url) as client:
+        client.create("load", classes=CLASSES, settle_seconds=86400)
+    with server(database) as (url, process, started), Client(url, "load", timeout=600) as client:
+        print(f"start with an empty project: {started}", flush=True)
+        draw, at_once = random.Random(0), 10_000
+        for first in range(0, votes, at_once):
+            some = range(first, min(first + at_once, votes))
+            client.add([(f"t{i % tasks}", f"w{i // tasks}", draw.choice(CLASSES)) for i in some])
+    with server(database) as (url, process, started):
+        print(f"start with {votes:,} votes: {started}", flush=True)
+        process.kill()
+    with server(database) as (_, _, started):
+        print(f"start with {votes:,} votes, after it was killed: {started}", flush=True)
 
 
 def soak(database: str, minutes: float, tasks: int) -> None:
@@ -211,6 +229,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--databases", default="sqlite,postgresql")
+    parser.add_argument("--start", type=int, metavar="VOTES")
     parser.add_argument("--soak", type=float, metavar="MINUTES")
     given = parser.parse_args()
     for kind in given.databases.split(","):
@@ -220,6 +239,9 @@ def main() -> None:
             else:
                 place = stack.enter_context(tempfile.TemporaryDirectory())
                 database = str(Path(place) / "load.db")
+            if given.start:
+                start(database, given.start, given.tasks)
+                continue
             if given.soak:
                 soak(database, given.soak, given.tasks)
                 continue

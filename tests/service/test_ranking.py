@@ -65,9 +65,8 @@ def test_looking_at_a_few_at_a_time_ends_where_looking_at_all_does() -> None:
     votes = [(f"t{i}", f"w{j}", "ab"[(i + j) % 3 == 0]) for i in range(20) for j in range(i % 4)]
     online, order = ranked(votes, 25)
     order.standing(online.ledger)
-    online.add([("t3", "new", "b"), ("t24", "new", "a")])
+    online.add([(f"t{i}", "new", "ab"[i % 2]) for i in range(25)])  # the crowd is another
     order.touch([3, 24])
-    order.touch_all()
     looks = 1
     while order.look_further(online.ledger):
         looks += 1
