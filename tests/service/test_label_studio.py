@@ -145,3 +145,9 @@ def test_projects_are_told_on_a_timer(tmp_path: Any) -> None:
 def test_a_server_that_is_gone_is_one_sentence() -> None:
     with pytest.raises(UnavailableError, match="Label Studio does not answer: "):
         Mirror(LabelStudio("http://127.0.0.1:1", "token"), 7).push({})
+
+
+def test_no_address_comes_from_a_request() -> None:
+    """Else whoever may change a project could have the server call machines that only it reaches."""
+    with pytest.raises(ValueError, match="label_studio"):
+        Settings.model_validate({"label_studio": "http://127.0.0.1:1"})

@@ -19,6 +19,7 @@ from quorate.service.tokens import Tokens
 
 Push = tuple[LabelStudio, float]  # whom to tell how projects stand, and every how many seconds
 SWITCH = 0.001  # seconds a thread may keep others waiting that want to run
+KEEP_ALIVE = 75  # seconds that a connection is kept for somebody who thinks about a task
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ def serve(
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=10,
+            timeout_keep_alive=KEEP_ALIVE,
             h11_max_incomplete_event_size=64 * 1024,
             backlog=2048,
         )
