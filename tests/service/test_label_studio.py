@@ -148,6 +148,6 @@ def test_a_server_that_is_gone_is_one_sentence() -> None:
 
 
 def test_no_address_comes_from_a_request() -> None:
-    """Else whoever may change a project could have the server call machines that only it reaches."""
+    """Else who may change a project could have the server call machines that only it reaches."""
     with pytest.raises(ValueError, match="label_studio"):
         Settings.model_validate({"label_studio": "http://127.0.0.1:1"})
