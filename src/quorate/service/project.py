@@ -245,11 +245,11 @@ class Project:
     def look_further(self) -> None:
         """Bring the ranking up to date if anybody asks for it, a few tasks at a time, so that
         nobody waits for that."""
-        behind = self.ranking.asked_for
+        behind = self.ranking.in_demand
         while behind:
             with self.lock:
                 behind = self.ranking.look_further(self.ledger)
-                self.ranking.asked_for = behind
+                self.ranking.in_demand = behind
 
     # Leases.
 

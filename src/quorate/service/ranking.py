@@ -118,7 +118,7 @@ class Ranking:
         self._changed: set[int] = set()
         self._front = Front()
         self._all, self._looked_at = True, 0
-        self.asked_for = False  # since all were last looked at
+        self.in_demand = False  # since all were last looked at
         self._behind = 0  # so many tasks, the first ones, have yet to be looked at again
         self._recoded = False  # whether codes may be others
         self._ledger: Ledger | None = None
@@ -164,7 +164,7 @@ class Ranking:
 
     def best_for(self, ledger: Ledger, worker: int | None, answered: Any, n: int) -> list[int]:
         """The n tasks best for a worker (by code, None if new), but for those they answered."""
-        self.asked_for = True
+        self.in_demand = True
         some = self._candidates(ledger, max(CANDIDATES, n), answered)
         if not len(some):
             return []
@@ -186,7 +186,7 @@ class Ranking:
             if len(some) or not behind:
                 return some
 
-    def asked_for_all(self, ledger: Ledger) -> tuple[NDArray[np.bool_], Floats]:
+    def open_tasks(self, ledger: Ledger) -> tuple[NDArray[np.bool_], Floats]:
         """Whether votes on each task are asked for, and the confidence in its answer."""
         self.standing(ledger)
         return np.isfinite(self._value), 1 - self._ahead[:, 0]

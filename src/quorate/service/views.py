@@ -99,7 +99,7 @@ def priorities(project: Project) -> dict[str, tuple[str | None, float]]:
     with project.lock:
         frame = labels_frame(project)
         label = dict(zip(frame["task"], frame["label"], strict=True))
-        asked, confidence = project.ranking.asked_for_all(project.ledger)
+        asked, confidence = project.ranking.open_tasks(project.ledger)
         lowered = confidence * 10.0 ** -np.maximum(project.ranking.priority.values, 0.0)
         score = np.where(asked, np.minimum(lowered, 1.0), 1.0).tolist()
         names = project.names("task").kept
