@@ -92,9 +92,11 @@ load: $(VENV)/.installed-dev
 fuzz-serve: $(VENV)/.installed-dev
 	$(BIN)/python -m chaos.serve.fuzz
 
-# A real Label Studio server: from annotations over its export to answers, and back as predictions.
+# A real Label Studio server: from annotations over its export to answers, and back as predictions;
+# and beside `quorate serve`, which its webhook tells of annotations, and which tells it the answers.
 label-studio: $(VENV)/.installed .venv-label-studio/.installed
 	$(BIN)/python integrations/label_studio/end_to_end.py .venv-label-studio/bin/label-studio $(BIN)/quorate
+	$(BIN)/python integrations/label_studio/live.py .venv-label-studio/bin/label-studio $(BIN)/quorate
 
 .venv-label-studio/.installed:
 	$(PYTHON) -m venv .venv-label-studio

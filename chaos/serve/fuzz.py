@@ -14,6 +14,7 @@ from typing import Any
 import click
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
+from requests import Session
 
 from chaos.serve.process import server
 from quorate.service.client import Client
@@ -27,6 +28,7 @@ class Tally:
     requests: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+    session: Session = field(default_factory=Session)  # whose connections are used again
 
 
 def fuzz(url: str, requests: int, seed: int) -> Tally:
@@ -66,7 +68,7 @@ def _fuzz_one(
         if case.path_parameters and "project" in case.path_parameters and tally.requests % 4:
             case.path_parameters["project"] = "birds"
         tally.requests += 1
-        answer = case.call(base_url=url, timeout=60)
+        answer = case.call(base_url=url, session=tally.session, timeout=60)
         tally.statuses[answer.status_code] += 1
         if answer.status_code >= 500:
             tally.failures.append(f"{case.method} {case.formatted_path}: {answer.status_code}")

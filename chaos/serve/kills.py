@@ -22,7 +22,6 @@ import quorate
 from chaos.attack import Attack, Outcomes, require
 from chaos.children import Child, called
 from chaos.postgres import postgresql
-from chaos.serve.process import free_port
 from quorate.errors import QuorateError
 from quorate.service.client import Client, ServerError
 
@@ -191,18 +190,18 @@ def votes_of(client: Client) -> list[Vote]:
 
 def started(database: str) -> tuple[Child, str]:
     """A server in a process of its own, once it listens."""
-    port = free_port()
-    child = Child(partial(_serve, database, port))
-    require(child.next() == 1, "the server did not start")
+    child = Child(partial(_serve, database))
+    port = child.next()
+    require(port is not None, "the server did not start")
     return child, f"http://127.0.0.1:{port}"
 
 
-def _serve(database: str, port: int, say: Callable[[int], None]) -> None:
+def _serve(database: str, say: Callable[[int], None]) -> None:
     from quorate.service.running import Place, serve
 
     for patience in range(100):  # PostgreSQL may not know yet that the one before is gone
         try:
-            serve(database, Place(port=port), started=lambda service: say(1))
+            serve(database, Place(port=0), started=lambda service, place: say(place.port))
             return
         except QuorateError:
             if patience == 99:

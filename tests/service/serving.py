@@ -31,7 +31,9 @@ class MovedClock(Clock):
 def serving(service: Service, rate: float = 1e6) -> Iterator[str]:
     """The address of a server of a service."""
     app = Application(service, LOOPBACK, rate)
-    config = uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=2)
+    config = uvicorn.Config(
+        app, port=0, log_level="error", timeout_graceful_shutdown=2, timeout_keep_alive=75
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -228,6 +228,7 @@ def test_explanation_posterior_and_diagnosis(client: Client) -> None:
 def test_settings_that_cannot_be(client: Client) -> None:
     refused(422, "gold_rate", client.change, gold_rate=2)
     refused(409, "There is a project 'birds' already", client.create, "birds")
+    refused(422, "a class is named twice", client.create, "again", classes=["a", "a"])
     with Client(client.url, "none") as nowhere:
         refused(404, "There is no project 'none'", nowhere.summary)
 

@@ -151,6 +151,16 @@ def test_every_role_on_every_route(guarded: Server, role: str | None) -> None:
             assert status not in (401, 403) and status < 500, (name, status)
 
 
+@pytest.mark.parametrize(
+    ("path", "least"), [("/projects", "admin"), ("/projects/birds/tasks", "requester")]
+)
+def test_forms_are_for_the_same_roles(guarded: Server, path: str, least: str) -> None:
+    for role in ROLES:
+        status, _, content = guarded.raw("POST", path, b"", guarded.bearing(role))
+        sentence = "The form is too old" if ROLES.index(role) >= ROLES.index(least) else "for a"
+        assert status == 403 and sentence in content.decode()
+
+
 def test_a_workers_token_is_for_that_worker_and_project(guarded: Server) -> None:
     with Client(guarded.url, "birds", token=guarded.tokens["worker"]) as ann:
         ann.vote("u", "ann", "a")

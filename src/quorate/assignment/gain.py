@@ -3,16 +3,19 @@ all that they may say."""
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations_with_replacement
-from math import comb, factorial
+from math import comb, factorial, prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate.kernels import Floats, row_max
 
 # As many votes ahead as have so few outcomes in all, and at most so many.
 MOST_OUTCOMES, FURTHEST = 80, 6
 TASKS_AT_ONCE = 100_000
+SMALL = 500_000  # numbers that are multiplied at once sooner than outcome by outcome
 
 
 def horizon(n_classes: int) -> int:
@@ -52,6 +55,11 @@ def errors_ahead(posterior: Floats, confusion: Floats) -> Floats:
 
 def _expected_best(posterior: Floats, likelihoods: Floats) -> Floats:
     """The probability of being right when the answer is the likeliest class after each outcome."""
+    if posterior.size * len(likelihoods) <= SMALL:
+        joint = posterior * likelihoods[:, None]
+        best_after = row_max(joint.reshape(-1, posterior.shape[1])).reshape(len(joint), -1)
+        in_order: Floats = best_after.cumsum(axis=0)[-1]  # one after the other, as below
+        return in_order
     best = np.zeros(len(posterior))
     for likelihood in likelihoods:
         best += row_max(posterior * likelihood)
@@ -60,13 +68,18 @@ def _expected_best(posterior: Floats, likelihoods: Floats) -> Floats:
 
 def _likelihoods(confusion: Floats, m: int) -> Floats:
     """``[outcome, truth]``: the probability of each way that m votes can fall, order aside."""
-    found = []
-    for said in combinations_with_replacement(range(len(confusion)), m):
-        orders = factorial(m)
-        for label in set(said):
-            orders //= factorial(said.count(label))
-        found.append(orders * confusion[:, list(said)].prod(axis=1))
-    return np.array(found)
+    said, orders = _outcomes(len(confusion), m)
+    likelihoods: Floats = orders * confusion[:, said].prod(axis=2).T
+    return likelihoods
+
+
+@cache
+def _outcomes(n_classes: int, m: int) -> tuple[NDArray[np.int64], Floats]:
+    """The ways that m votes can fall, ``[outcome, vote]``, and ``[outcome, 1]`` in how many
+    orders."""
+    said = list(combinations_with_replacement(range(n_classes), m))
+    orders = [factorial(m) // prod(factorial(one.count(c)) for c in set(one)) for one in said]
+    return np.array(said), np.array(orders, dtype=np.float64)[:, None]
 
 
 def worth(errors: Floats) -> Floats:

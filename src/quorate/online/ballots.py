@@ -180,6 +180,15 @@ class Ballots:
             found[indptr[owner + 1] - back] = place
         return found, indptr
 
+    def first_pairs(self) -> tuple[int, int]:
+        """Of how many tasks the first two votes say the same, and how many have two: later votes
+        may have been asked for because the first ones differ."""
+        earlier = self._earlier.values
+        second = np.flatnonzero(earlier >= 0)
+        second = second[earlier[earlier[second]] < 0]
+        said = self.label.values
+        return int(np.count_nonzero(said[second] == said[earlier[second]])), len(second)
+
     @property
     def voted(self) -> NDArray[np.bool_]:
         """Which tasks have votes."""

@@ -15,6 +15,7 @@ import numpy as np
 from sqlalchemy import delete, update
 
 from quorate.errors import DataError
+from quorate.online.ledger import Ledger
 from quorate.online.store import Content, Event
 from quorate.service.failures import ConflictError, MissingError
 from quorate.service.store import tables
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from quorate.service.project import Project
 
 Vote = tuple[str, str, str]  # task, worker, label
+MANY = 30  # votes that are counted sooner at once, by arrays, than one request after the other
 
 
 class Receipt(NamedTuple):
@@ -42,7 +44,7 @@ class Draft:
 
     def __init__(self, project: Project, known: Mapping[str, Receipt]) -> None:
         self.project = project
-        ledger = project.online.up_to_date()
+        self._ledger = ledger = project.online.up_to_date()
         self._names = {role: ledger.names[role] for role in tables.NAMED}
         self.new: dict[str, dict[str, int]] = {role: {} for role in tables.NAMED}
         self._next = {role: len(names.kept) for role, names in self._names.items()}
@@ -52,7 +54,7 @@ class Draft:
         self._last = project.keeper.last_vote
         self._n_gold, self._n_settlings = ledger.n_gold, ledger.n_settlings
         self.votes: list[tuple[int, int, int, int]] = []
-        self.batch: list[int] = []
+        self._batches: list[tuple[int, int]] = []  # the first vote of a request, and how many
         self.removed: list[int] = []
         self.events: list[Event] = []
         self.changes = Changes()
@@ -110,34 +112,38 @@ class Draft:
         ids = range(first, first + len(votes))
         self._last += len(votes)
         self.votes += zip(ids, task, worker, label, strict=True)
-        self.batch += [first] * len(votes)
+        self._batches.append((first, len(votes)))
         self._said.update(((t, w), id) for (t, w, _), id in zip(votes, ids, strict=True))
         kind = "correct" if correct else "add"
         return self._receipt(key, Receipt(first, len(votes), digest), kind, sender)
 
     def _require_votes(self, votes: Sequence[Vote], correct: bool) -> list[int]:
         """What is wrong with any of the votes, before one is taken; the votes that they correct."""
-        settings, earlier, seen = self.project.settings, [], set()
-        self.require_labels(label for _, _, label in votes)
-        for task, worker, _ in votes:
-            if not settings.open_tasks and self.find("task", task) is None:
-                raise MissingError(f"There is no task {shown(task)}.")
-            if not settings.open_workers and self.find("worker", worker) is None:
-                raise MissingError(f"There is no worker {shown(worker)}.")
-            if (task, worker) in seen:
-                raise DataError(f"Worker {shown(worker)} votes twice on task {shown(task)}.")
-            seen.add((task, worker))
-            before = self.vote_of(task, worker)
-            if before is None and correct:
+        self.require_labels({label for _, _, label in votes})
+        pairs = [(task, worker) for task, worker, _ in votes]
+        self._require_open(pairs)
+        if len(set(pairs)) < len(pairs):
+            task, worker = next(pair for pair in pairs if pairs.count(pair) > 1)
+            raise DataError(f"Worker {shown(worker)} votes twice on task {shown(task)}.")
+        before = [self.vote_of(task, worker) for task, worker in pairs]
+        for (task, worker), vote in zip(pairs, before, strict=True):
+            if vote is None and correct:
                 raise MissingError(f"Worker {shown(worker)} has no vote on task {shown(task)}.")
-            if before is not None and not correct:
+            if vote is not None and not correct:
                 raise ConflictError(
                     f"Worker {shown(worker)} has voted on task {shown(task)} already: correct"
                     " that vote, or withdraw it."
                 )
-            if before is not None:
-                earlier.append(before)
-        return earlier
+        return [vote for vote in before if vote is not None]
+
+    def _require_open(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Refuse tasks and workers that votes may not add."""
+        settings = self.project.settings
+        for task, worker in pairs if not (settings.open_tasks and settings.open_workers) else ():
+            if not settings.open_tasks:
+                self.require("task", task)
+            if not settings.open_workers:
+                self.require("worker", worker)
 
     def withdraw(self, pairs: Sequence[tuple[str, str]], key: str | None, sender: str) -> Receipt:
         """Take the votes of workers on tasks back."""
@@ -160,7 +166,7 @@ class Draft:
         """The vote of a worker on a task that counts."""
         if (task, worker) in self._said:
             return self._said[task, worker]
-        return self.project.vote_of(task, worker)
+        return vote_in(self._ledger, task, worker)
 
     # Receipts.
 
@@ -265,9 +271,7 @@ class Draft:
                 kept.put_names(changes, {role: [(id, name) for name, id in names.items()]})
                 continue
             changes.add(tables.tasks, rows)
-        if self.votes:
-            votes = np.array(self.votes, dtype=np.int64)
-            kept.put_votes(changes, votes, np.array(self.batch, dtype=np.int64))
+        kept.put_votes(changes, self.votes, self._steps())
         kept.put_removed(changes, len(self.project.keeper.removed) + 1, self.removed)
         for event in self.events:
             kept.put_gold(changes, self._n_gold + 1, event, self._n_settlings)
@@ -284,6 +288,20 @@ class Draft:
             changes.add(table, more)
         changes.statements += self.changes.statements
 
+    def _steps(self) -> list[tuple[int, int]]:
+        """The first vote of each step, and how many it has: those of a request or, where there are
+        many, of all requests between two events."""
+        if len(self.votes) < MANY:
+            return self._batches
+        steps: list[tuple[int, int]] = []
+        events = {event.after for event in self.events}
+        for first, size in self._batches:
+            if steps and first - 1 not in events:
+                steps[-1] = (steps[-1][0], steps[-1][1] + size)
+            else:
+                steps.append((first, size))
+        return steps
+
     def _task_row(self, id: int, name: str) -> tuple[Any, ...]:
         about = _stored(self.added_tasks.get(id, {}))
         priority = about.get("priority") or 0.0
@@ -299,13 +317,26 @@ class Draft:
 
     def content(self) -> Content:
         """The same for an `Online`."""
+        firsts, sizes = np.array(self._steps(), dtype=np.int64).reshape(-1, 2).T
         return Content(
             {role: list(names) for role, names in self.new.items()},
             np.array(self.votes, dtype=np.int64).reshape(-1, 4),
-            np.array(self.batch, dtype=np.int64),
+            np.repeat(firsts, sizes),
             self.removed,
             self.events,
         )
+
+
+def vote_in(ledger: Ledger, task: str, worker: str) -> int | None:
+    """The last vote of a worker on a task, if it counts."""
+    task_code, worker_code = ledger.names["task"].get(task), ledger.names["worker"].get(worker)
+    if task_code is None or worker_code is None:
+        return None
+    ballots = ledger.state.ballots
+    for place in ballots.of(task_code):
+        if ballots.worker.cells[place] == worker_code:
+            return int(ledger.ids.cells[place])
+    return None
 
 
 def _stored(about: Mapping[str, Any]) -> dict[str, Any]:

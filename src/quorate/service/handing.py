@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, NamedTuple
+import asyncio
+from typing import NamedTuple
 
 from quorate.service.failures import ForbiddenError, MissingError
+from quorate.service.payloads import AHEAD
 from quorate.service.project import Project, Worker
 from quorate.votes import shown
 
 
 class Handout(NamedTuple):
-    """A task to label, with its payload; `seconds` is how long it waits for the vote."""
+    """A task to label, with its payload in JSON; `seconds` is how long it waits for the vote."""
 
     task: str
-    payload: Any
+    payload: str | None
     seconds: float
 
 
@@ -25,20 +26,42 @@ class Handed(NamedTuple):
     reason: str | None
 
 
-def hand_out(project: Project, worker: str, n: int = 1) -> Handed:
+async def hand_out(project: Project, worker: str, n: int = 1) -> Handed:
     """The n tasks where a vote of this worker is worth most. A task that the worker has got and not
-    answered is given again."""
+    answered is given again. It is done straight away, unless somebody has to be waited for."""
+    if project.lock.acquire(blocking=False):
+        try:
+            leased, reason = _lease(project, worker, n)
+        finally:
+            project.lock.release()
+    else:
+        leased, reason = await asyncio.to_thread(_lease, project, worker, n)
+    ids = [id for id, _, _ in leased]
+    payloads = project.payloads.at_hand(ids)
+    if payloads is None:
+        payloads = await asyncio.to_thread(_read_payloads, project, ids)
+    tasks = [
+        Handout(name, payload, seconds)
+        for (_, name, seconds), payload in zip(leased, payloads, strict=True)
+    ]
+    return Handed(tasks, reason)
+
+
+def _lease(
+    project: Project, worker: str, n: int
+) -> tuple[list[tuple[int, str, float]], str | None]:
+    """Tasks (number, name, seconds) that are the worker's now; without any, the reason."""
     with project.lock:
         ids, reason = _chosen(project, worker, n)
-        seconds = [project.give_lease(id, _id_of(project, worker)) for id in ids]
-    if not ids:
-        return Handed([], reason)
-    about = project.payloads(ids)
-    tasks = []
-    for id, left in zip(ids, seconds, strict=True):
-        payload = about[id]["payload"]
-        tasks.append(Handout(about[id]["name"], payload and json.loads(payload), left))
-    return Handed(tasks, None)
+        kept = project.names("task").kept
+        to = _id_of(project, worker)
+        return [(id, kept[id], project.give_lease(id, to)) for id in ids], None if ids else reason
+
+
+def _read_payloads(project: Project, ids: list[int]) -> list[str | None]:
+    with project.lock:
+        likely = project.ranking.likely(AHEAD)
+    return project.payloads.of(ids, likely)
 
 
 def _id_of(project: Project, worker: str) -> int:

@@ -14,8 +14,9 @@ from quorate.online import Online
 from quorate.online.keeping import Keeper
 from quorate.online.ledger import Ledger
 from quorate.service.clock import Clock
-from quorate.service.draft import Draft, Receipt
+from quorate.service.draft import Draft, Receipt, vote_in
 from quorate.service.leases import Leases
+from quorate.service.payloads import Payloads
 from quorate.service.ranking import Ranking
 from quorate.service.settings import Settings
 from quorate.service.store import ProjectVotes, Store, tables
@@ -47,6 +48,7 @@ class Project:
         self.online = self._empty()
         self.lock = self.online.lock
         self.ranking, self.leases = Ranking(self.settings), Leases()
+        self.payloads = Payloads(self._read_payloads)
         self.workers: dict[int, Worker] = {}
         self.random = random.Random(self.id)
         self.version = 0  # how often something has changed
@@ -118,6 +120,7 @@ class Project:
             if before == self._seen() and not anyway:
                 return False
             self._answered.clear()
+            self.payloads.forget()
             self._load_about()
             self._reckon_costs()
             self.version += 1
@@ -158,6 +161,7 @@ class Project:
             if about.get("closed") is not None:
                 self.ranking.closed.values[id] = about["closed"]
             self.ranking.touch([id])
+        self.payloads.forget(draft.changed_tasks)
         for id, about in draft.changed_workers.items():
             self.workers[id] = self.workers.get(id, Worker())._replace(**about)
 
@@ -200,17 +204,7 @@ class Project:
 
     def vote_of(self, task: str, worker: str) -> int | None:
         """The last vote of a worker on a task, if it counts."""
-        ledger = self.online.up_to_date()
-        task_code, worker_code = (
-            ledger.names[role].get(name) for role, name in (("task", task), ("worker", worker))
-        )
-        if task_code is None or worker_code is None:
-            return None
-        ballots = ledger.state.ballots
-        for place in ballots.of(task_code):
-            if ballots.worker.cells[place] == worker_code:
-                return int(ledger.ids.cells[place])
-        return None
+        return vote_in(self.online.up_to_date(), task, worker)
 
     def vote_of_ids(self, task: int, worker: int) -> int | None:
         """The same, by number."""
@@ -236,12 +230,8 @@ class Project:
         found = {key: self._recent[key] for key in keys if key in self._recent}
         rest = [key for key in keys if key not in found]
         if rest and self.n_receipts:
-            of = tables.receipts.c
-            query = select(of.key, of.vote, of.size, of.digest)
-            query = query.where(of.project == self.id, of.key.in_(rest))
-            with self.store.reading() as connection:
-                for key, vote, size, digest in connection.execute(query):
-                    found[key] = Receipt(vote, size, digest)
+            for key, *receipt in self.kept.receipts(rest):
+                found[key] = Receipt(*receipt)
         return found
 
     def votes_under(self, key: str) -> list[tuple[int, int]]:
@@ -251,6 +241,15 @@ class Project:
         query = select(of.vote, of.size).where(of.project == self.id, these)
         with self.store.reading() as connection:
             return [(vote, size) for vote, size in connection.execute(query)]
+
+    def look_further(self) -> None:
+        """Bring the ranking up to date if anybody asks for it, a few tasks at a time, so that
+        nobody waits for that."""
+        behind = self.ranking.in_demand
+        while behind:
+            with self.lock:
+                behind = self.ranking.look_further(self.ledger)
+                self.ranking.in_demand = behind
 
     # Leases.
 
@@ -281,13 +280,20 @@ class Project:
         self.lease_changes[task, worker] = None
         return True
 
-    def payloads(self, tasks: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+    def about(self, tasks: Sequence[int]) -> dict[int, Mapping[str, Any]]:
         """What the database holds of some tasks."""
         of = tables.tasks.c
         query = select(of.id, of.name, of.payload, of.features, of.priority, of.closed)
         query = query.where(of.project == self.id, of.id.in_(list(tasks)))
         with self.store.reading() as connection:
             return {row.id: dict(row._mapping) for row in connection.execute(query)}
+
+    def _read_payloads(self, tasks: Sequence[int]) -> dict[int, str | None]:
+        of = tables.tasks.c
+        query = select(of.id, of.payload).where(of.project == self.id, of.id.in_(list(tasks)))
+        with self.store.reading() as connection:
+            rows = connection.execute(query).all()
+        return {row.id: row.payload for row in rows}
 
     @property
     def votes_between(self) -> int:

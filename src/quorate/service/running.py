@@ -6,17 +6,20 @@ import ipaddress
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uvicorn
 
 from quorate.errors import UsageError
 from quorate.service.api.app import LOOPBACK, WORKER_RATE, Application
 from quorate.service.failures import UnavailableError
+from quorate.service.label_studio import LabelStudio, Pushing
 from quorate.service.service import Service
 from quorate.service.tokens import Tokens
 
+Push = tuple[LabelStudio, float]  # whom to tell how projects stand, and every how many seconds
 SWITCH = 0.001  # seconds a thread may keep others waiting that want to run
+KEEP_ALIVE = 75  # seconds that a connection is kept for somebody who thinks about a task
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,9 @@ class Place:
 
 
 class _Server(uvicorn.Server):
-    """Says when it listens."""
+    """Says when it listens, and on which port."""
 
-    def __init__(self, config: uvicorn.Config, told: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, told: Callable[[int], None]) -> None:
         super().__init__(config)
         self.told = told
 
@@ -55,7 +58,7 @@ class _Server(uvicorn.Server):
         """Listen, and say so."""
         await super().startup(sockets)
         if self.started:
-            self.told()
+            self.told(self.servers[0].sockets[0].getsockname()[1])
 
 
 def serve(
@@ -63,11 +66,13 @@ def serve(
     place: Place,
     *,
     rate: float | None = None,
-    started: Callable[[Service], None] = lambda service: None,
+    push: Push | None = None,
+    started: Callable[[Service, Place], None] = lambda service, place: None,
 ) -> None:
     """Serve a database until the process is told to stop."""
     sys.setswitchinterval(SWITCH)
     service = Service(address)
+    pushing = None if push is None else Pushing(service, *push)
     try:
         if not place.is_loopback and not Tokens(service.store, service.clock.passed).required:
             raise UsageError(
@@ -84,12 +89,15 @@ def serve(
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=10,
+            timeout_keep_alive=KEEP_ALIVE,
             h11_max_incomplete_event_size=64 * 1024,
             backlog=2048,
         )
-        server = _Server(config, lambda: started(service))
+        server = _Server(config, lambda port: started(service, replace(place, port=port)))
         server.run()
         if not server.started:
             raise UnavailableError(f"{place.url} cannot be served: is something else there?")
     finally:
+        if pushing is not None:
+            pushing.close()
         service.close()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from quorate.errors import DataError, QuorateError
 from quorate.online.store import packed
@@ -24,6 +25,12 @@ from quorate.votes import shown
 
 log = logging.getLogger("quorate.serve")
 BEAT = 0.25  # seconds between looks at what goes on by itself
+LONG_FIT = 5.0  # seconds that nobody is made to wait for a settling
+END_LEASE = delete(tables.leases).where(
+    tables.leases.c.project == bindparam("of"),
+    tables.leases.c.task == bindparam("leased"),
+    tables.leases.c.worker == bindparam("to"),
+)
 SETTLE_AT_ONCE = 1 / 5  # more votes, of all: then they are fitted before it is time
 
 
@@ -224,26 +231,34 @@ class Service:
     # Settling.
 
     def settle(self, project: Project) -> None:
-        """Fit all votes, while others come; then go on from there."""
+        """Fit all votes, while others come; then go on from there. Votes that keep being taken back
+        meanwhile are made to wait at last, if it does not take long."""
         self.require_lead()
-        for _ in range(3):
-            with project.lock:
-                if not project.ledger.n_votes:
-                    return
-                settling = project.online.settling()
-            result = settling.fit()
-
-            def run(group: Group, settling: Any = settling, result: Any = result) -> bool:
-                if not project.online.holds(settling):
-                    return False
-                group.draft(project).settle(settling.after)
-                group.then.append(lambda: self._take_settling(project, settling, result))
-                return True
-
-            if self.writer.submit(Job(run, project, alone=True)).result():
-                self.checkpoint(project)
+        if not project.online.n_votes:
+            return
+        for _ in range(2):
+            begun = self.clock.passed()
+            if self._keep_settling(project, partial(tuple, _fitted(project))):
                 return
-        raise UnavailableError("More than votes came while they were settled: try again later.")
+        if self.clock.passed() - begun > LONG_FIT:
+            raise UnavailableError("Votes were taken back while all were settled: try again later.")
+        self._keep_settling(project, lambda: _fitted(project))
+
+    def _keep_settling(self, project: Project, fitted: Callable[[], tuple[Any, Any]]) -> bool:
+        """Write a settling, unless it is not of the votes any more; whether it was."""
+
+        def run(group: Group) -> bool:
+            settling, result = fitted()
+            if not project.online.holds(settling):
+                return False
+            group.draft(project).settle(settling.after)
+            group.then.append(lambda: self._take_settling(project, settling, result))
+            return True
+
+        kept: bool = self.writer.submit(Job(run, project, alone=True)).result()
+        if kept:
+            self.checkpoint(project)
+        return kept
 
     def _take_settling(self, project: Project, settling: Any, result: Any) -> None:
         with project.lock:
@@ -304,6 +319,7 @@ class Service:
         for project in list(self.projects.values()):
             project.expire()
             self._write_leases(project)
+            project.look_further()
             self._settle_if_due(project)
             if project.keeper.last_vote - project.checkpointed > project.votes_between:
                 self.checkpoint(project)
@@ -342,14 +358,16 @@ class Service:
             return
 
         def run(group: Group) -> None:
-            of, wall, now = tables.leases.c, self.clock.wall_ms(), self.clock.passed()
-            for (task, worker), until in given.items():
-                these = (of.project == project.id, of.task == task, of.worker == worker)
-                group.changes.run(delete(tables.leases).where(*these))
-                if until is not None:
-                    ends = wall + int((until - now) * 1000)
-                    row = {"project": project.id, "task": task, "worker": worker, "until": ends}
-                    group.changes.run(tables.leases.insert(), row)
+            wall, now, id = self.clock.wall_ms(), self.clock.passed(), project.id
+            gone = [{"of": id, "leased": task, "to": worker} for task, worker in given]
+            group.changes.run(END_LEASE, gone)
+            rows = [
+                {"project": id, "task": task, "worker": worker, "until": wall + _ms(until - now)}
+                for (task, worker), until in given.items()
+                if until is not None
+            ]
+            if rows:
+                group.changes.run(tables.leases.insert(), rows)
 
         self.writer_or_now(Job(run, project))
 
@@ -359,3 +377,12 @@ class Service:
             raise UnavailableError(
                 f"Another server writes to {self.store.place}: ask that one, or wait."
             )
+
+
+def _ms(seconds: float) -> int:
+    return int(seconds * 1000)
+
+
+def _fitted(project: Project) -> tuple[Any, Any]:
+    settling = project.online.settling()
+    return settling, settling.fit()

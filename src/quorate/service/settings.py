@@ -17,8 +17,24 @@ def _require_printable(text: str) -> str:
     return text
 
 
+def _require_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError("a class is named twice")
+    return names
+
+
 # A name of a task, a worker or a class.
-Name = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_require_printable)]
+LONGEST_NAME = 500
+Name = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_require_printable)
+]
+
+
+def is_name(text: str) -> bool:
+    """Whether it is a `Name`."""
+    return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
+
+
 ProjectName = Annotated[
     str,
     Field(
@@ -35,7 +51,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    classes: tuple[Name, ...] | None = Field(
+    classes: Annotated[tuple[Name, ...], AfterValidator(_require_once)] | None = Field(
         default=None, max_length=1000, description="The labels there are; any, if none are given."
     )
     method: Method = Field(default="auto", description="How votes are aggregated.")
@@ -82,4 +98,9 @@ class Settings(BaseModel):
         ge=1,
         le=86_400,
         description="How often all votes are fitted anew, if there are more.",
+    )
+    label_studio: int | None = Field(
+        default=None,
+        ge=1,
+        description="Number of the Label Studio project that answers are pushed to.",
     )

@@ -78,8 +78,9 @@ class Tokens:
 
     @property
     def stale(self) -> bool:
-        """Whether it is time to read them again."""
-        return self._passed() - self._read >= FRESH
+        """Whether it is time to read them again, and nobody else is about to."""
+        age = self._passed() - self._read
+        return age >= FRESH and (age >= 2 * FRESH or not self._lock.locked())
 
     @property
     def known(self) -> bool:

@@ -93,6 +93,22 @@ def labels_frame(project: Project) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=kinds)
 
 
+def priorities(project: Project) -> dict[str, tuple[str | None, float]]:
+    """The answer of every task, None without votes, and how little a vote on it is worth: its
+    confidence, lowered by its priority, or 1 where no votes are asked for."""
+    with project.lock:
+        frame = labels_frame(project)
+        label = dict(zip(frame["task"], frame["label"], strict=True))
+        asked, confidence = project.ranking.open_tasks(project.ledger)
+        lowered = confidence * 10.0 ** -np.maximum(project.ranking.priority.values, 0.0)
+        score = np.where(asked, np.minimum(lowered, 1.0), 1.0).tolist()
+        names = project.names("task").kept
+        return {
+            name: (label.get(name), score[id] if name in label or score[id] == 1.0 else 0.0)
+            for id, name in enumerate(names)
+        }
+
+
 def posterior_frame(project: Project) -> pl.DataFrame:
     """The probability of each class, of every task that has votes."""
     with project.lock:
@@ -206,7 +222,7 @@ def task_view(project: Project, task: str) -> dict[str, Any]:
         gold = ledger.gold.get(task)
         if gold is not None:
             label, confidence = gold, 1.0
-    about = project.payloads([id])[id]
+    about = project.about([id])[id]
     return {
         "task": task,
         "label": label,

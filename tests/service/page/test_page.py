@@ -80,6 +80,25 @@ def test_forms_need_what_only_the_page_knows(url: str) -> None:
         assert client.summary()["settings"]["budget"] == 5
 
 
+def test_a_project_and_its_tasks_are_made_on_the_page(url: str) -> None:
+    found = re.search(r'name="csrf" value="(\w+)"', fetch(f"{url}/")[1])
+    assert found is not None
+    made = {"name": "frogs", "classes": "green\r\n brown \n\n", "instructions": "Look."}
+    assert fetch(f"{url}/projects", made)[0] == 403
+    made["csrf"] = found[1]
+    assert fetch(f"{url}/projects", {**made, "classes": "a\na"})[0] == 422
+    assert fetch(f"{url}/projects", {**made, "name": "a b"})[0] == 422
+    status, shown = fetch(f"{url}/projects", made)
+    assert status == 200 and "Add tasks" in shown
+    lines = {"csrf": found[1], "tasks": "By the <lake>\nhttps://example.org/1.jpg\n"}
+    assert fetch(f"{url}/projects/frogs/tasks", {**lines, "tasks": " "})[0] == 422
+    assert fetch(f"{url}/projects/frogs/tasks", lines)[0] == 200
+    with Client(url, "frogs") as client:
+        assert client.summary()["settings"]["classes"] == ["green", "brown"]
+        assert client.task("1")["payload"] == {"text": "By the <lake>"}
+        assert client.task("2")["payload"] == {"image": "https://example.org/1.jpg"}
+
+
 def test_two_people_label_ten_tasks_and_the_page_follows(url: str, tmp_path: Path) -> None:
     """Eleven votes in all: one was there."""
     api = pytest.importorskip("playwright.sync_api")

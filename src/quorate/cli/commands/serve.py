@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import webbrowser
 from pathlib import Path
@@ -13,6 +14,7 @@ from quorate.cli.group import say
 from quorate.errors import UsageError
 
 if TYPE_CHECKING:
+    from quorate.service.running import Push
     from quorate.service.service import Service
 
 DEFAULT = "project.db"
@@ -53,22 +55,48 @@ def serve() -> None:
 )
 @click.option("--allow-host", multiple=True, metavar="NAME", help="Name the server is called by.")
 @click.option("--rate", type=click.FloatRange(min=0.1), help="Requests a second of a worker.")
+@click.option(
+    "--label-studio",
+    metavar="URL",
+    help="Label Studio to push answers to, with the token in LABEL_STUDIO_TOKEN.",
+)
+@click.option(
+    "--push-seconds",
+    type=click.FloatRange(min=0.1),
+    default=30,
+    show_default=True,
+    help="Seconds between two pushes.",
+)
 @click.option("-o", "--open", "opens", is_flag=True, help="Open the page in a browser.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def run(database: str, **given: Any) -> None:
     """Serve a SQLite file, or a PostgreSQL database, until it is told to stop."""
     from quorate.service.running import Place, serve
 
-    place = Place(given["host"], given["port"], given["allow_host"])
-
-    def started(service: Service) -> None:
+    def started(service: Service, place: Place) -> None:
         if not given["quiet"]:
             leads = "" if service.leads else ", read only until the other server is gone"
             say(f"Serving {service.store.place} on {place.url}{leads}; stop it with Ctrl-C.")
         if given["opens"]:
             webbrowser.open(place.url)
 
-    serve(database, place, rate=given["rate"], started=started)
+    place = Place(given["host"], given["port"], given["allow_host"])
+    push = _push(given["label_studio"], given["push_seconds"])
+    serve(database, place, rate=given["rate"], push=push, started=started)
+
+
+def _push(url: str | None, seconds: float) -> Push | None:
+    """Whom to tell how projects stand."""
+    from quorate.service.label_studio import LabelStudio
+
+    if url is None:
+        return None
+    token = os.environ.get("LABEL_STUDIO_TOKEN")
+    if not token:
+        raise UsageError("Label Studio wants a token: put it into LABEL_STUDIO_TOKEN.")
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{url} is no address of a Label Studio server: http://... or https://...")
+    return LabelStudio(url.rstrip("/"), token), seconds
 
 
 @serve.group()

@@ -20,6 +20,8 @@ from quorate.service.api import schemas
 from quorate.service.api.access import Requester
 from quorate.service.api.gate import BUCKETS, Gate
 from quorate.service.api.routes import FAILURES, router
+from quorate.service.api.straight import Straight
+from quorate.service.api.told import sentence_of
 from quorate.service.failures import STATUS, status_of
 from quorate.service.page.routes import router as pages
 from quorate.service.service import Service
@@ -36,7 +38,7 @@ class Application:
     ) -> None:
         self.service = service
         self.api = _api(service)
-        self.gate = Gate(self.api, service, hosts, rate)
+        self.gate = Gate(Straight(self.api, service), service, hosts, rate)
         self.api.state.gate = self.gate
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -93,16 +95,8 @@ async def _told(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _told_what_is_wrong(request: Request, error: Exception) -> JSONResponse:
-    """The first thing that is wrong with a request, in a sentence."""
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
-    message = str(first["msg"]).removeprefix("Value error, ")
-    sentence = f"{place}: {message}." if place else f"{message}."
-    more = len(error.errors()) - 1
-    if more:
-        sentence += f" There {'is' if more == 1 else 'are'} {more} more such."
-    return JSONResponse({"error": sentence.replace("..", ".")}, 422)
+    return JSONResponse({"error": sentence_of(error.errors())}, 422)
 
 
 async def _told_in_http(request: Request, error: Exception) -> JSONResponse:

@@ -250,7 +250,8 @@ async def _send_to_login(scope: Scope, send: Send) -> None:
 
 
 async def _refuse(error: QuorateError, send: Send) -> None:
-    body = json.dumps({"error": str(error)}).encode()
+    told = json.dumps({"error": str(error)}, ensure_ascii=False, separators=(",", ":"))
+    body = told.encode(errors="backslashreplace")
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     if isinstance(error, TooOftenError):
         headers.append((b"retry-after", b"%d" % max(1, round(error.seconds))))

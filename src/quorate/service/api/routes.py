@@ -14,16 +14,15 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from fastapi.concurrency import run_in_threadpool
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import func, select
 
 from quorate.errors import DataError
 from quorate.online.ledger import ROLES
-from quorate.service import handing, views
-from quorate.service.api import schemas
-from quorate.service.api.access import Admin, AnyWorker, Caller, Requester
+from quorate.service import views
+from quorate.service.api import schemas, straight
+from quorate.service.api.access import Admin, AnyWorker, Requester
 from quorate.service.failures import STATUS, MissingError
 from quorate.service.project import Project
 from quorate.service.service import Service
@@ -79,7 +78,9 @@ TAKES_VOTES: dict[str, Any] = {"requestBody": {"required": True, **VOTES}}
 )
 async def add_votes(request: Request, project: InProject, caller: AnyWorker) -> Response:
     """Take votes: answered once they are kept for good."""
-    return await _take(request, project, caller, correct=False)
+    body = await request.body()
+    taken = await straight.take_votes(service_of(request), caller, project, body, correct=False)
+    return Response(taken, 201, media_type="application/json")
 
 
 @router.post(
@@ -90,25 +91,9 @@ async def add_votes(request: Request, project: InProject, caller: AnyWorker) -> 
 )
 async def correct_votes(request: Request, project: InProject, caller: AnyWorker) -> Response:
     """Take votes in place of those that these workers gave on these tasks before."""
-    return await _take(request, project, caller, correct=True)
-
-
-async def _take(request: Request, project: str, caller: Caller, *, correct: bool) -> Response:
-    """Votes are most of what a server is sent: they are read straight from the bytes."""
-    found = project_of(request, project)
-    try:
-        new = schemas.NEW_VOTES.validate_json(await request.body())
-    except ValidationError as error:
-        raise RequestValidationError(error.errors(include_url=False)) from None
-    votes = [(vote["task"], vote["worker"], vote["label"]) for vote in new["votes"]]
-    if caller.worker is not None:
-        for _, worker, _ in votes:
-            caller.require_worker(worker)
-    how: dict[str, Any] = {"key": new.get("key"), "sender": caller.name, "correct": correct}
-    receipt = await done(service_of(request).vote(found, votes, **how))
-    repeated = "true" if receipt.repeated else "false"
-    taken = f'{{"votes":{receipt.size},"first":{receipt.vote},"repeated":{repeated}}}'
-    return Response(taken, 200 if correct else 201, media_type="application/json")
+    body = await request.body()
+    taken = await straight.take_votes(service_of(request), caller, project, body, correct=True)
+    return Response(taken, media_type="application/json")
 
 
 @router.post("/projects/{project}/votes/withdraw", tags=["votes"])
@@ -124,21 +109,17 @@ async def withdraw_votes(
     return schemas.Taken(votes=receipt.size, first=receipt.vote, repeated=receipt.repeated)
 
 
-@router.get("/projects/{project}/next", tags=["votes"])
-def next_tasks(
+@router.get("/projects/{project}/next", response_model=schemas.Next, tags=["votes"])
+async def next_tasks(
     request: Request,
     project: InProject,
     caller: AnyWorker,
     worker: Annotated[Name, Query()],
     n: Annotated[int, Query(ge=1, le=100)] = 1,
-) -> schemas.Next:
+) -> Response:
     """The tasks where a vote of this worker is worth most, leased to them for a while."""
-    caller.require_worker(worker)
-    service = service_of(request)
-    service.require_lead()
-    handed = handing.hand_out(project_of(request, project), worker, n)
-    tasks = [schemas.Handout(**task._asdict()) for task in handed.tasks]
-    return schemas.Next(tasks=tasks, reason=handed.reason)
+    tasks = await straight.next_tasks(service_of(request), caller, project, worker, n)
+    return Response(tasks, media_type="application/json")
 
 
 @router.post("/projects/{project}/release", tags=["votes"])

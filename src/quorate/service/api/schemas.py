@@ -62,6 +62,7 @@ class SettingsChange(Wire):
     open_tasks: bool | None = None
     open_workers: bool | None = None
     settle_seconds: float | None = Field(default=None, ge=1, le=86_400)
+    label_studio: int | None = Field(default=None, ge=1)
 
 
 class Summary(BaseModel):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from functools import cache
 from importlib.resources import files
+from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl, quote
 
@@ -17,13 +19,14 @@ from pydantic import ValidationError
 
 from quorate.errors import DataError
 from quorate.service import views
-from quorate.service.api.access import AnyWorker, Caller, Requester
+from quorate.service.api.access import Admin, AnyWorker, Caller, Requester
 from quorate.service.api.gate import COOKIE
 from quorate.service.api.routes import done, project_of, service_of
-from quorate.service.api.schemas import SettingsChange
+from quorate.service.api.schemas import NewProject, SettingsChange
+from quorate.service.api.told import sentence_of
 from quorate.service.failures import ForbiddenError, MissingError, UnknownCallerError
 from quorate.service.page import content
-from quorate.service.settings import Name, ProjectName
+from quorate.service.settings import Name, ProjectName, Settings
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,7 +35,7 @@ router = APIRouter(include_in_schema=False)
 InProject = Annotated[ProjectName, InPath()]
 KINDS = {"style.css": "text/css", "live.js": "text/javascript", "label.js": "text/javascript"}
 KEY = secrets.token_bytes(32)  # forms are good for as long as the server runs
-LARGEST_FORM = 100_000
+LARGEST_FORM = 1_000_000
 
 
 @cache
@@ -158,6 +161,46 @@ def home_json(request: Request, caller: AnyWorker) -> Response:
     return JSONResponse(_projects(request, caller))
 
 
+@router.post("/projects")
+async def new_project(request: Request, caller: Admin) -> Response:
+    """Make a project; a line is a class."""
+    fields = await form_of(request, caller)
+    classes = _lines(fields.get("classes", ""))
+    about = {"title": fields.get("title", ""), "instructions": fields.get("instructions", "")}
+    try:
+        settings = Settings.model_validate({**about, "classes": classes or None})
+        name = NewProject(name=fields.get("name", "").strip()).name
+    except ValidationError as error:
+        raise DataError(sentence_of(error.errors())) from None
+    await done(service_of(request).create(name, settings))
+    return RedirectResponse(f"/projects/{name}", 303)
+
+
+@router.post("/projects/{project}/tasks")
+async def new_tasks(request: Request, project: InProject, caller: Requester) -> Response:
+    """Add tasks; a line is a task, which is called by its number."""
+    texts = _lines((await form_of(request, caller)).get("tasks", ""))
+    if not texts:
+        raise DataError("There is nothing in it: write a task on each line.")
+    found = project_of(request, project)
+    with found.lock:
+        numbers = map(str, count(len(found.ranking) + 1))
+        free = (number for number in numbers if found.id_of("task", number) is None)
+        named = list(zip(free, texts, strict=False))
+    tasks = [{"task": number, "payload": _payload(text)} for number, text in named]
+    await done(service_of(request).add_tasks(found, tasks))
+    return RedirectResponse(f"/projects/{project}", 303)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _payload(line: str) -> dict[str, str]:
+    """A text, or an image by its address."""
+    return {"image" if re.fullmatch(r"https?://\S+", line) else "text": line}
+
+
 @router.get("/projects/{project}/label")
 def label(request: Request, project: InProject, caller: AnyWorker) -> Response:
     """Where a worker labels."""
@@ -221,8 +264,7 @@ async def change_settings(request: Request, project: InProject, caller: Requeste
     try:
         change = SettingsChange.model_validate(given)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise DataError(f"{first['loc'][0]}: {first['msg']}.") from None
+        raise DataError(sentence_of(error.errors())) from None
     found = project_of(request, project)
     await done(service_of(request).change(found, change.model_dump(exclude_unset=True)))
     return RedirectResponse(f"/projects/{project}/settings", 303)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ from quorate.service.store import tables
 from quorate.service.store.migrations import migrate
 
 T = TypeVar("T")
+Values = dict[str, Any] | list[dict[str, Any]] | None
 APPLICATION = 0x51756F53  # of SQLite files: "QuoS"
 LOCK = 0x51756F72  # the number of PostgreSQL's advisory lock
 POSTGRESQL = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.I)
@@ -48,14 +50,14 @@ class Changes:
     """Rows to append, by table, and statements to run after them: a transaction."""
 
     rows: dict[Table, list[Sequence[Any]]] = field(default_factory=dict)
-    statements: list[tuple[Executable, dict[str, Any] | None]] = field(default_factory=list)
+    statements: list[tuple[Executable, Values]] = field(default_factory=list)
 
     def add(self, table: Table, rows: Iterable[Sequence[Any]]) -> None:
         """Rows with a cell for every column."""
         self.rows.setdefault(table, []).extend(rows)
 
-    def run(self, statement: Executable, values: dict[str, Any] | None = None) -> None:
-        """A statement, after all rows."""
+    def run(self, statement: Executable, values: Values = None) -> None:
+        """A statement, once or for each of many values, after all rows."""
         self.statements.append((statement, values))
 
     def __bool__(self) -> bool:
@@ -150,14 +152,12 @@ class Store:
 
     def _insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         assert self._writer is not None
-        names = [column.name for column in table.columns]
         if self.is_postgresql:
-            columns = {n: list(c) for n, c in zip(names, zip(*rows, strict=True), strict=True)}
-            self._writer.execute(_insert_columns(table), columns)
+            columns = zip(table.columns, zip(*rows, strict=True), strict=True)
+            given = {column.name: list(cells) for column, cells in columns}
+            self._writer.execute(_insert_columns(table), given)
         else:
-            marks = ", ".join("?" * len(names))
-            insertion = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})"
-            self._writer.exec_driver_sql(insertion, list(map(tuple, rows)))
+            self._writer.exec_driver_sql(_insert_rows(table), list(map(tuple, rows)))
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -235,6 +235,15 @@ def beside(address: str) -> Iterator[Connection]:
         engine.dispose()
 
 
+@cache
+def _insert_rows(table: Table) -> str:
+    """A row as a mark for each cell."""
+    names = [column.name for column in table.columns]
+    marks = ", ".join("?" * len(names))
+    return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})"
+
+
+@cache
 def _insert_columns(table: Table) -> Any:
     """Rows as arrays, a parameter for each column: one statement however many there are."""
     cells = [func.unnest(bindparam(c.name, type_=ARRAY(c.type))) for c in table.columns]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Table, Text, cast, delete, func, select
+from sqlalchemy import Connection, Table, Text, cast, delete, func, select, text
 
 from quorate.errors import DataError
 from quorate.online.checkpoints import thinned
@@ -33,6 +33,11 @@ from quorate.service.store.database import Changes, Store
 
 ROWS_AT_A_TIME = 250_000
 ROLES = tuple(tables.NAMED)
+# Asked with every transaction: one statement, however many keys, for SQLite and for PostgreSQL.
+RECEIPTS = [
+    text(f"SELECT key, vote, size, digest FROM receipts WHERE project = :project AND key {among}")
+    for among in ("IN (SELECT value FROM json_each(:keys))", "= ANY(:keys)")
+]
 
 
 class ProjectVotes:
@@ -68,9 +73,8 @@ class ProjectVotes:
         """New names, and votes of ids: (id, task, worker, label), or columns of them."""
         changes = Changes()
         self.put_names(changes, names)
-        rows = votes.T if isinstance(votes, np.ndarray) else np.array(votes, dtype=np.int64)
-        batch = np.full(len(rows), rows[0, 0] if len(rows) else 0)
-        self.put_votes(changes, rows, batch)
+        rows = votes.T.tolist() if isinstance(votes, np.ndarray) else votes
+        self.put_votes(changes, rows, [(rows[0][0], len(rows))] if len(rows) else [])
         self.store.write(changes)
 
     def remove(self, number: int, vote: int) -> None:
@@ -107,13 +111,15 @@ class ProjectVotes:
             changes.add(table, ((self.project, id, name, *empty) for id, name in some))
 
     def put_votes(
-        self, changes: Changes, votes: NDArray[np.int64], batch: NDArray[np.int64]
+        self,
+        changes: Changes,
+        votes: Iterable[Sequence[int]],
+        steps: Iterable[tuple[int, int]],
     ) -> None:
-        """Rows of (id, task, worker, label), with the first of those each was added with."""
-        changes.add(tables.votes, ((self.project, *row) for row in votes.tolist()))
-        firsts, sizes = np.unique(batch, return_counts=True)
-        together = zip(firsts.tolist(), sizes.tolist(), strict=True)
-        changes.add(tables.batches, ((self.project, *row) for row in together if row[1] > 1))
+        """Rows of (id, task, worker, label), and of those that are counted together the first, and
+        how many they are."""
+        changes.add(tables.votes, [(self.project, *vote) for vote in votes])
+        changes.add(tables.batches, [(self.project, *step) for step in steps if step[1] > 1])
 
     def put_removed(self, changes: Changes, number: int, votes: Sequence[int]) -> None:
         """Votes that are taken back, numbered from `number` on."""
@@ -149,6 +155,13 @@ class ProjectVotes:
         return changes
 
     # Reading.
+
+    def receipts(self, keys: Sequence[str]) -> Sequence[Sequence[Any]]:
+        """What was answered under these keys: (key, vote, size, digest)."""
+        asked = keys if self.store.is_postgresql else json.dumps(keys)
+        given = {"project": self.project, "keys": asked}
+        query = RECEIPTS[self.store.is_postgresql]
+        return self.store.read(lambda connection: connection.execute(query, given).all())
 
     def changed(self) -> bool:
         """Whether another server has written since this was last asked; who leads knows."""
