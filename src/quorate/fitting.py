@@ -353,6 +353,7 @@ class Conclude:
         return state, Tally(block.agreement(learned), on_gold, overview)
 
 
+@buffers.reuse()
 def conclude(
     model: AnyModel, fold: Fold, blocks: Blocks, params: Any, request: Request
 ) -> tuple[Tally, Answers]:
