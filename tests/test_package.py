@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import models
+from quorate.model import Method
 from quorate.models import METHODS, MODELS
 
 HEAVY = {"numpy", "scipy", "polars", "pandas", "pyarrow", "rich"}
@@ -31,6 +33,7 @@ def test_dawid_skene_imports_nothing_that_only_other_methods_need() -> None:
     script = "import sys, quorate; quorate.aggregate; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     slow = {"scipy.special", "scipy.linalg", "scipy.sparse.linalg", "scipy.optimize", "pandas"}
+    slow |= {"quorate.models.glad", "quorate.models.rank_one"}
     assert "scipy.sparse" in run.stdout.split()
     assert not slow & set(run.stdout.split())
 
@@ -85,8 +88,13 @@ def test_every_class_of_models_is_public() -> None:
 def test_a_model_that_is_added_is_found_without_being_listed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(MODELS, "Newcomer", quorate.Majority)  # type: ignore[arg-type]
-    assert quorate.Newcomer is quorate.Majority  # type: ignore[attr-defined]
+    file = ModuleType("quorate.models.newcomer")
+    newcomer = type("Newcomer", (quorate.Majority,), {"__module__": file.__name__})
+    file.Newcomer, file.METHODS = newcomer, (Method("new-comer", newcomer, "New."),)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, file.__name__, file)
+    monkeypatch.setattr(models, "FILES", [*models.FILES, "newcomer"])
+    assert quorate.Newcomer is newcomer
+    assert quorate.aggregate([("t", "w", "yes")], "new-comer").method == "new-comer"
 
 
 USER = """\

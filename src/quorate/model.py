@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -264,7 +265,7 @@ class Method:
     settings: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def options(self) -> Mapping[str, Option]:
         """What the method can be told, beyond what makes it what it is, by name."""
         options = options_of(self.model)

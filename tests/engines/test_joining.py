@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ import pytest
 
 import quorate
 
-pytest.importorskip("ray")
-pytestmark = pytest.mark.xdist_group("ray")
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 
 COMMAND = [sys.executable, "-m", "quorate", "aggregate", "-m", "majority", "-q"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(quorate.__file__).parents[1])}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("marimo")
+pytestmark = pytest.mark.skipif(find_spec("marimo") is None, reason="marimo is not installed")
 
 ROOT = Path(__file__).parents[2]
 # What a notebook is about, by the names that it defines.

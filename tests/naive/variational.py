@@ -9,24 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from scipy.special import digamma
 from tests.naive.dawid_skene import Matrix, Trace, class_shares, joint_probability
 from tests.naive.majority import Votes, vote_shares
 
 # From a belief (None for a given start): the geometric means of the confusion matrices, their
 # means, and what the bound gains or loses by their posterior.
 Update = Callable[[Matrix | None], tuple[list[Matrix], list[Matrix], float]]
-
-
-def digamma(x: float) -> float:
-    """The slope of log gamma: by its recurrence up to where the asymptotic series is exact."""
-    value = 0.0
-    while x < 12:
-        value -= 1 / x
-        x += 1
-    series = [1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12]
-    for power, factor in enumerate(series, start=1):
-        value -= factor / x ** (2 * power)
-    return value + math.log(x) - 1 / (2 * x)
 
 
 def geometric_means(counts: list[float]) -> list[float]:

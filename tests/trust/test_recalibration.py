@@ -12,7 +12,7 @@ from quorate.answers import Overview, least_confidence, stratum
 from quorate.kernels import Floats
 from quorate.model import Calibration
 from quorate.trust import Check, ExpectedError, Shift, class_share_intervals
-from quorate.trust.recalibration import GRID, STEPS, mean_error, tasks_by_stratum
+from quorate.trust.recalibration import GRID
 
 
 def answers(confidence: Floats) -> Overview:
@@ -112,27 +112,6 @@ def test_a_table_of_class_shares_in_the_callers_kind() -> None:
     assert table["label"].to_list() == ["no", "yes"]
     assert table["share"].sum() == pytest.approx(1)
     assert (table["low"] <= table["share"]).all() and (table["share"] <= table["high"]).all()
-
-
-@pytest.mark.parametrize("n_tasks", [1, 30])
-def test_an_interval_is_that_of_all_steps(n_tasks: int) -> None:
-    posterior = np.random.default_rng(n_tasks).dirichlet([0.3, 0.2], n_tasks)
-    overview = Overview.of(posterior, posterior.argmax(axis=1).astype(np.int32))
-    shift = Shift.of(Calibration(0.1, 0.5))
-    errors = shift.mean_error(mean_error(overview), tasks_by_stratum(overview))
-    spread = np.sqrt(np.maximum(errors * (1 - errors), 0.25 / n_tasks) / n_tasks)
-    at = np.linspace(0.0, 1.0, STEPS)
-    below = [
-        sum(
-            p * (1 + math.erf((x - e) / s / math.sqrt(2))) / 2
-            for p, e, s in zip(shift.probability, errors, spread, strict=True)
-        )
-        for x in at
-    ]
-    found = ExpectedError.of(overview, shift)
-    low, high = np.interp([0.05, 0.95], below, at)
-    assert found.low == pytest.approx(min(low, found.error))
-    assert found.high == pytest.approx(max(high, found.error))
 
 
 def test_the_strata_of_answers_in_loops() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import io
 import os
 import re
@@ -22,6 +23,8 @@ from quorate.errors import QuorateError, UsageError, masked, printable
 DEFAULT = "aggregate"
 INTERRUPTED, TERMINATED = 130, 143
 NOBODY_READS = 141  # what a shell reports of a program that a closed pipe has ended
+# Imports make many objects and no garbage: they are not searched for any.
+OBJECTS_TO_START = 100_000
 COMPLETING = "_QUORATE_COMPLETE"  # set by the shell that wants to know what may follow
 LIKE_A_FILE = re.compile(r"[./\\*?]|://")
 
@@ -40,6 +43,7 @@ class Commands(click.Group):
             from quorate.cli.completing import register
 
             register()
+        gc.set_threshold(OBJECTS_TO_START)
         _open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show every letter

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
+from functools import cached_property
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from quorate.errors import UsageError
 from quorate.labels import Labels
 from quorate.model import AnyModel, Method, Model
+from quorate.models.given import Given as Given
+from quorate.models.ordered import Ordered as Ordered
+from quorate.models.taught import Taught as Taught
 from quorate.options import Options, options_of
 
 if TYPE_CHECKING:
@@ -25,7 +30,6 @@ if TYPE_CHECKING:
     from quorate.models.ebcc import EBCC as EBCC
     from quorate.models.eigen_ratio import EigenRatio as EigenRatio
     from quorate.models.ghosh_svd import GhoshSVD as GhoshSVD
-    from quorate.models.given import Given as Given
     from quorate.models.glad import GLAD as GLAD
     from quorate.models.hierarchical import Hierarchical as Hierarchical
     from quorate.models.ibcc import IBCC as IBCC
@@ -38,39 +42,71 @@ if TYPE_CHECKING:
     from quorate.models.naive_bayes import NaiveBayes as NaiveBayes
     from quorate.models.one_coin import OneCoin as OneCoin
     from quorate.models.one_coin_bayes import OneCoinBayes as OneCoinBayes
-    from quorate.models.ordered import Ordered as Ordered
     from quorate.models.ordinal import Ordinal as Ordinal
     from quorate.models.rank_one import RankOne as RankOne
     from quorate.models.spectral import SpectralEM as SpectralEM
-    from quorate.models.taught import Taught as Taught
     from quorate.models.two_kinds import TwoKinds as TwoKinds
+
+Entry = TypeVar("Entry")
 
 ABBREVIATIONS = {"ds": "dawid-skene", "fds": "fast-dawid-skene", "mv": "majority"}
 
 
-def _modules() -> list[ModuleType]:
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return [import_module(f"{__name__}.{name}") for name in names]
+# Every file here, the default method's first; each may hold methods and classes of options.
+FILES = sorted((f.name for f in pkgutil.iter_modules(__path__)), key=lambda f: (f != "auto", f))
 
 
-def _classes(module: ModuleType) -> Iterator[type[Options]]:
-    """The classes of options that a module defines."""
-    for value in vars(module).values():
-        own = isinstance(value, type) and value.__module__ == module.__name__
-        if own and issubclass(value, Options) and not inspect.isabstract(value):
-            yield value
+class _Table(Mapping[str, Entry]):
+    """What the files here hold, by name. One that has its file's name is found without importing
+    the others, so that a command that runs one method does not wait for all."""
+
+    def __init__(self, entries: Callable[[str], Mapping[str, Entry]]) -> None:
+        self._entries = entries
+
+    def __getitem__(self, name: str) -> Entry:
+        plain = name.replace("-", "").lower()
+        for file in FILES:
+            if file.replace("_", "") == plain and name in (entries := self._entries(file)):
+                return entries[name]
+        return self._all[name]
+
+    @cached_property
+    def _all(self) -> dict[str, Entry]:
+        return {name: entry for file in FILES for name, entry in self._entries(file).items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
 
 
-METHODS: Mapping[str, Method] = {
-    method.name: method for module in _modules() for method in getattr(module, "METHODS", ())
-}
-METHODS = {"auto": METHODS["auto"], **METHODS}
+def _methods_in(file: str) -> dict[str, Method]:
+    module = import_module(f"{__name__}.{file}")
+    return {method.name: method for method in getattr(module, "METHODS", ())}
+
+
+def _classes_in(file: str) -> dict[str, type[Any]]:
+    module = import_module(f"{__name__}.{file}")
+    return {name: kind for name, kind in vars(module).items() if _is_own_options(kind, module)}
+
+
+def _is_own_options(value: Any, module: ModuleType) -> bool:
+    """Whether this is a class of options that the module defines."""
+    own = isinstance(value, type) and value.__module__ == module.__name__
+    return own and issubclass(value, Options) and not inspect.isabstract(value)
+
+
+METHODS: Mapping[str, Method] = _Table(_methods_in)
 
 # Every class of options there is, by its name in a saved result; all can be imported from here.
-MODELS: Mapping[str, type[Any]] = {
-    kind.__name__: kind for module in _modules() for kind in _classes(module)
-}
-globals().update(MODELS)
+MODELS: Mapping[str, type[Any]] = _Table(_classes_in)
+
+
+def __getattr__(name: str) -> Any:
+    if name[:1].isupper() and name in MODELS:
+        return MODELS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def methods() -> list[Method]:
@@ -160,8 +196,9 @@ def method_name(model: AnyModel) -> str:
         return f"{method_name(model.model)}, ordered"
     if isinstance(model, Given):
         return getattr(model.function, "__name__", type(model.function).__name__)
-    for method in METHODS.values():
-        given = {f.name: getattr(model, f.name) for f in fields(model)}
+    given = {f.name: getattr(model, f.name) for f in fields(model)}
+    beside: Iterable[Method] = getattr(sys.modules[type(model).__module__], "METHODS", ())
+    for method in beside:
         if method.model is type(model) and method.settings.items() <= given.items():
             return method.name
     return type(model).__name__

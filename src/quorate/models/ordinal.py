@@ -21,6 +21,7 @@ Dawid-Skene, which Newton's method solves for all of them at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -172,18 +173,19 @@ def crowd_of(precision: float, n_classes: int) -> Floats:
     return np.append(np.zeros(n_classes), precision)
 
 
+@cache
 def _slopes(n_classes: int) -> Floats:
-    """``[truth, label, number]``: by what each of a worker's numbers changes the log-odds."""
+    """``[truth * n_classes + label, number]``: by what each of a worker's numbers changes the
+    log-odds."""
     grade = np.arange(n_classes)
     closeness = -((grade[:, None] - grade) ** 2) / 2.0
-    leaning = np.broadcast_to(np.eye(n_classes), (n_classes, n_classes, n_classes))
-    slopes: Floats = np.concatenate([leaning, closeness[:, :, None]], axis=2)
-    return slopes
+    return np.column_stack([np.tile(np.eye(n_classes), (n_classes, 1)), closeness.ravel()])
 
 
 def log_rows(worker: Floats) -> Floats:
     """Log-probabilities ``[worker, truth, label]`` from the workers' numbers."""
-    odds = np.einsum("tln,wn->wtl", _slopes(worker.shape[1] - 1), worker)
+    n_classes = worker.shape[1] - 1
+    odds = (worker @ _slopes(n_classes).T).reshape(-1, n_classes, n_classes)
     odds -= odds.max(axis=2, keepdims=True)
     rows: Floats = odds - np.log(np.exp(odds).sum(axis=2, keepdims=True))
     return rows
@@ -193,8 +195,6 @@ def newton(counts: Floats, worker: Floats, crowd: Floats, precision: float) -> F
     """The numbers of each worker at which the expected log-likelihood of the counts ``[worker,
     truth, label]`` and the log density around the crowd's are highest together: a concave function,
     of which Newton's steps are halved where they lead down."""
-    slopes = _slopes(counts.shape[1])
-    given = counts.sum(axis=2)
 
     def height(numbers: Floats) -> Floats:
         apart = ((numbers - crowd) ** 2).sum(axis=1)
@@ -203,14 +203,10 @@ def newton(counts: Floats, worker: Floats, crowd: Floats, precision: float) -> F
 
     now = height(worker)
     for _ in range(NEWTON_STEPS):
-        chance = np.exp(log_rows(worker))
-        mean = np.einsum("wtl,tln->wtn", chance, slopes)
-        gradient = np.einsum("wtl,tln->wn", counts, slopes) - np.einsum("wt,wtn->wn", given, mean)
+        gradient, curvature = _derivatives(counts, worker)
         gradient -= precision * (worker - crowd)
-        square = np.einsum("wt,wtl,tln,tlm->wnm", given, chance, slopes, slopes, optimize=True)
-        square -= np.einsum("wt,wtn,wtm->wnm", given, mean, mean, optimize=True)
-        square += precision * np.eye(worker.shape[1])
-        step = np.linalg.solve(square, gradient[:, :, None])[:, :, 0]
+        curvature += precision * np.eye(worker.shape[1])
+        step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
         for _ in range(HALVINGS):
             tried = height(worker + step)
             down = tried < now - SMALL * np.abs(now)
@@ -221,6 +217,22 @@ def newton(counts: Floats, worker: Floats, crowd: Floats, precision: float) -> F
         if np.abs(step).max(initial=0.0) < SMALL:
             break
     return worker
+
+
+def _derivatives(counts: Floats, worker: Floats) -> tuple[Floats, Floats]:
+    """The gradient of the log-likelihood, observed less expected, and its negative curvature, the
+    covariance of what each number changes."""
+    n_workers, n_classes, _ = counts.shape
+    slopes = _slopes(n_classes)
+    chance = np.exp(log_rows(worker))
+    given = counts.sum(axis=2, keepdims=True)
+    expected = given * chance
+    gradient = (counts - expected).reshape(n_workers, -1) @ slopes
+    squares = (slopes[:, :, None] * slopes[:, None, :]).reshape(len(slopes), -1)
+    second = (expected.reshape(n_workers, -1) @ squares).reshape(n_workers, *worker.shape[1:] * 2)
+    mean = (chance[:, :, None] @ slopes.reshape(n_classes, n_classes, -1))[:, :, 0]
+    curvature: Floats = second - (given * mean).transpose(0, 2, 1) @ mean
+    return gradient, curvature
 
 
 METHODS = (

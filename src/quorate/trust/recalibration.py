@@ -31,7 +31,7 @@ ONE_NUMBER = 0.8  # what a known answer counts for, as confidences are not off b
 WEAK = 1.5  # spread of the prior where answers are known, so that these decide
 LEVEL = 0.9  # of intervals
 QUANTILES = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-STEPS, STRIDE = 2001, 50  # in which shares are told apart, at first only each 50th
+HALVINGS = 40  # of the interval that a quantile lies in
 
 
 class Check(NamedTuple):
@@ -168,17 +168,17 @@ def _share(by_shift: Floats, shift: Shift, n: float) -> tuple[float, float, floa
     """The mean of a share that b tells, and its interval, with the chance of n draws."""
     mean = float(by_shift @ shift.probability)
     spread = np.sqrt(np.maximum(by_shift * (1 - by_shift), 0.25 / n) / n)
-    at = np.linspace(0.0, 1.0, STEPS)
+    low, high = _quantiles(by_shift, spread, shift.probability)
+    return mean, min(low, mean), max(high, mean)
+
+
+def _quantiles(means: Floats, spreads: Floats, weights: Floats) -> tuple[float, float]:
+    """The ends, within 0 and 1, of the interval of a mixture of normal distributions."""
     from scipy.special import ndtr  # slow to import
 
-    def below(some: Floats) -> Floats:
-        """The probability that the share is below each of these."""
-        return np.asarray(ndtr((some[:, None] - by_shift) / spread) @ shift.probability)
-
-    coarse = np.searchsorted(below(at[::STRIDE]), QUANTILES)  # the steps in between do not matter
-    low, high = (
-        np.interp(quantile, below(near), near)
-        for quantile, i in zip(QUANTILES, coarse, strict=True)
-        for near in [at[max(0, i - 1) * STRIDE : i * STRIDE + 1]]
-    )
-    return mean, min(float(low), mean), max(float(high), mean)
+    low, high = np.zeros(2), np.ones(2)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        too_low = ndtr((middle[:, None] - means) / spreads) @ weights < QUANTILES
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    return float(low[0]), float(high[1])

@@ -43,6 +43,7 @@ SYNONYMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 SECONDS = ("seconds", "secs", "duration", "lead_time", "time_spent", "elapsed", "work_time")
 TIMES = ("timestamp", "created_at", "submitted_at", "submit_time", "annotated_at", "time")
 MOST_LISTED, LONGEST_LIST = 40, 600
+ALIKE = 0.6  # the least ratio of letters that two words have in common, to be alike
 
 
 def plain(name: str) -> str:
@@ -131,8 +132,9 @@ def _likeness(name: str, word: str) -> float:
     """How alike two words are, 0 unless they are very much so."""
     from difflib import SequenceMatcher  # slow to import
 
-    ratio = SequenceMatcher(None, plain(name), plain(word)).ratio()
-    return ratio if ratio >= 0.6 else 0.0
+    matcher = SequenceMatcher(None, plain(name), plain(word))
+    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
+    return matcher.ratio() if all(bound() >= ALIKE for bound in bounds) else 0.0
 
 
 def _words(role: str) -> list[str]:
