@@ -5,16 +5,20 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint docs reference pictures papers papers-quick figures bench field chaos \
+.PHONY: demo test pytest lint docs reference pictures papers papers-quick figures bench field chaos \
   chaos-quick fuzz load fuzz-serve label-studio lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
 
+# The type checker has one core, and the tests begin on the others.
+test: $(VENV)/.installed-dev
+	@$(MAKE) --no-print-directory -j2 pytest lint
+
 # Workers, two more than there are cores, take over each other's tests, of which the longest come
 # first (tests/conftest.py).
 # Screenshots of what tests look at in a browser are left in screenshots/.
-test: lint
+pytest: $(VENV)/.installed-dev
 	rm -rf screenshots
 	QUORATE_SCREENSHOTS=$(CURDIR)/screenshots $(BIN)/pytest -n auto --dist worksteal
 

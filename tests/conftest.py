@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 import pytest
@@ -29,6 +31,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quorate"))
 # What takes long, by the fixtures that say so. Tests of a group share what takes long to start; a
 # cluster of its own cannot be joined while this process is part of another.
 LONG = (("own_cluster", "cluster"), ("processes_to_lose",), ("a_minute",), ("quick", "postgres"))
+
+
+# Where files are kept in memory, and how much room tests want there, in bytes.
+IN_MEMORY, ROOM = Path("/dev/shm"), 8 * 2**30
+
+
+def pytest_configure() -> None:
+    """Tests write thousands of small files and wait for each to be on the disk: they get files in
+    memory where there is room, unless TMPDIR says otherwise."""
+    if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and disk_usage(IN_MEMORY).free > ROOM:
+        os.environ["TMPDIR"] = str(IN_MEMORY)
+        tempfile.tempdir = None  # to be looked for again
 
 
 @pytest.hookimpl(optionalhook=True)

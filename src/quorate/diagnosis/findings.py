@@ -51,14 +51,12 @@ class Facts(NamedTuple):
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """The worst first."""
     order = ("problem", "warning", "note")
-    looks = (_graph, _crowd, _workers, _correlated, _few_labels, _methods)
+    looks = (_one_class, _graph, _crowd, _workers, _correlated, _few_labels, _methods)
     found = [finding for look in looks for finding in look(facts)]
     return tuple(sorted(found, key=lambda finding: order.index(finding.level)))
 
 
-def _graph(facts: Facts) -> Iterator[Finding]:
-    """Whether the workers meet so that they can be judged."""
-    who, graph = facts.who, facts.graph
+def _one_class(facts: Facts) -> Iterator[Finding]:
     if facts.labels.n_classes == 1:
         yield Finding(
             "one class",
@@ -67,6 +65,11 @@ def _graph(facts: Facts) -> Iterator[Finding]:
             "There is nothing to decide, and nothing that tells workers apart.",
             CERTAIN,
         )
+
+
+def _graph(facts: Facts) -> Iterator[Finding]:
+    """Whether the workers meet so that they can be judged."""
+    who, graph = facts.who, facts.graph
     if who.open.any():
         members = who.open[who.component]
         yield Finding(
