@@ -9,8 +9,8 @@ apart, in Parquet in pieces. They are aggregated in `--memory` by way of a store
 method in a process of its own. In a `--place` that is named, everything stays and is gone on with:
 pieces that are there are not made again, a fit that was killed is resumed, and a method that has
 ended is not run again. `--kill-after` kills the first method with SIGKILL so many seconds after its
-first iteration began, and resumes it. Votes are hashed from their numbers, and so is the truth, of
-which nothing is kept.
+first iteration began, and resumes it. Seconds are from the call to the file of labels. Votes are
+hashed from their numbers, and so is the truth, of which nothing is kept.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ def agreement(labels: Path) -> tuple[int, int]:
 
 
 def watched(command: list[str], place: Path, kill_after: float | None) -> dict[str, Any]:
-    """Run a command; its seconds and peak memory, and the most disk that was in use meanwhile."""
-    began, memory, disk = time.monotonic(), 0, 0
+    """Run a command; its peak memory, and the most disk that was in use meanwhile."""
+    memory, disk = 0, 0
     kill_at: float | None = None
     process = subprocess.Popen(command)
     for disk_now, memory_now in samples(process, place):
@@ -152,12 +152,7 @@ def watched(command: list[str], place: Path, kill_after: float | None) -> dict[s
             kill_at = kill_at or time.monotonic() + kill_after
             if time.monotonic() >= kill_at:
                 process.send_signal(signal.SIGKILL)
-    return {
-        "seconds": time.monotonic() - began,
-        "memory": memory,
-        "disk": disk,
-        "exit": process.wait(),
-    }
+    return {"memory": memory, "disk": disk, "exit": process.wait()}
 
 
 def samples(process: subprocess.Popen[bytes], place: Path) -> Iterator[tuple[int, int]]:
@@ -200,7 +195,7 @@ def run(crowd: Crowd, place: Path, method: str, given: argparse.Namespace) -> di
         raise SystemExit(f"{method} ended with {runs[-1]['exit']}.")
     found: dict[str, Any] = json.loads((place / f"{method}.found").read_text())
     found |= {"votes": crowd.votes, "workers": crowd.n_workers, "method": method}
-    found["seconds"] = sum(each["seconds"] for each in runs)
+    found["seconds"] = sum(found["stages"].values())  # of all runs, whoever ended them
     found |= {key: max(each[key] for each in runs) for key in ("memory", "disk")}
     found["killed"] = len(runs) > 1
     outcome.write_text(json.dumps(found))

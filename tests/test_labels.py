@@ -116,6 +116,14 @@ def test_columns_are_sorted_the_same_without_scipys_own_loop(
         np.testing.assert_array_equal(columns, [first[order], second[order]])
 
 
+@given(st.lists(st.integers(0, 5000), max_size=40))
+def test_codes_are_sorted_by_halves_of_their_bits_as_by_comparing(codes: list[int]) -> None:
+    array = np.array(codes, dtype=np.int32)
+    order = np.argsort(array, kind="stable")
+    found, place = kernels.sorted_with(array, np.arange(len(codes)), 5001)
+    assert found.tolist() == array[order].tolist() and place.tolist() == order.tolist()
+
+
 def test_weights_move_with_their_labels() -> None:
     labels = Labels.from_codes(
         [1, 0, 1, 0], [0, 1, 2, 3], [0, 1, 0, 1], weight=[1.0, 2.0, 3.0, 4.0]

@@ -132,11 +132,10 @@ def incidence(
         data = _ones(len(row)) if weight is None else weight
         matrix = csr_array((data, row, indptr), shape=(n_tasks, height))
         return Incidence(matrix)
-    order = np.argsort(row, kind="stable")
     task = np.repeat(np.arange(n_tasks, dtype=np.int32), np.diff(indptr))
     if weight is not None:
-        weight = weight[order]
-    return TallIncidence(row[order], task[order], n_tasks, height, weight)
+        weight = sorted_with(row, weight, height)[1]
+    return TallIncidence(*sorted_with(row, task, height), n_tasks, height, weight)
 
 
 def accumulate(
@@ -250,6 +249,21 @@ def two_by_code(
     columns = codes.astype(index, copy=False), first.astype(index, copy=False), second
     coo_tocsr(n_codes, 1, n, *columns, start, sorted_first, sorted_second)
     return start, sorted_first.astype(first.dtype, copy=False), sorted_second
+
+
+def sorted_with(codes: Codes, values: NDArray[Any], n_codes: int) -> tuple[Codes, NDArray[Any]]:
+    """Codes in order, and their values; equal codes keep their order. It is a sort by the lower and
+    then by the upper half of the bits, several times as fast as by comparing.
+
+    Examples:
+        >>> sorted_with(np.array([9, 2, 9], dtype=np.int32), np.array([5, 6, 7]), 10)
+        (array([2, 9, 9], dtype=int32), array([6, 5, 7]))
+    """
+    bits = (n_codes.bit_length() + 1) // 2
+    lower = codes & np.int32((1 << bits) - 1)
+    _, codes, values = two_by_code(lower, 1 << bits, codes, values)
+    upper = codes >> np.int32(bits)
+    return two_by_code(upper, (n_codes >> bits) + 1, codes, values)[1:]
 
 
 def _require_codes(codes: Codes, n_codes: int) -> None:
