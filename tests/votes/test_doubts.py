@@ -60,5 +60,11 @@ def test_labels_that_are_no_classes_are_refused_before_the_memory_is_gone(
     votes = numbered(2_000, "text {}")
     with pytest.raises(DataError, match=r"^2,000 different labels: is this the label column\?"):
         quorate.aggregate(votes, method)
-    for able in ("majority", "auto"):
-        assert len(quorate.aggregate(votes, able).labels) == 2_000
+
+
+@pytest.mark.parametrize("method", ["majority", "auto"])
+def test_methods_without_matrices_take_labels_that_are_no_classes(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quorate.fitting.available_memory", lambda: 2e8)
+    assert len(quorate.aggregate(numbered(2_000, "text {}"), method).labels) == 2_000
