@@ -108,7 +108,9 @@ def test_later_votes_start_from_what_was_settled() -> None:
         if task != "t7":
             assert online.label(task) == answer_before
     found = {row[0]: row for row in online.result().labels.iter_rows()}
-    assert found["t9"] == labels["t9"] and found["t7"] == again
+    assert found["t9"] == labels["t9"] and found["t7"][:2] == again[:2]
+    # One task is normalised by Python's exponential, a table by NumPy's: the last bit may differ.
+    assert found["t7"][2] == pytest.approx(again.confidence, abs=1e-15)
 
 
 def test_a_new_class_may_win_after_settling() -> None:
