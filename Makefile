@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test pytest lint docs reference pictures papers papers-quick figures bench field chaos \
-  chaos-quick fuzz load fuzz-serve label-studio lock clean
+.PHONY: demo test pytest lint docs reference pictures papers papers-quick figures bench field estimate \
+  chaos chaos-quick fuzz load fuzz-serve label-studio lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/quorate demo
@@ -66,6 +66,11 @@ bench: $(VENV)/.installed-peers
 # What the default method is worth, on public and simulated crowds, and with known answers.
 field: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/field.py
+
+# Coverage and width of estimates, plans, rankings and scores: every goal, in less than an hour of one
+# core. What was interrupted goes on; `make estimate ANEW=--anew` begins anew.
+estimate: $(VENV)/.installed-peers
+	$(BIN)/python benchmarks/estimate.py $(ANEW)
 
 # Attacks on what keeps votes: kills, flipped bits, full disks and more, in ten minutes on two cores.
 chaos: $(VENV)/.installed-dev

@@ -1,265 +1,271 @@
-"""Whether estimates hold what they promise: coverage and width of their intervals.
+"""Whether estimates, plans, rankings and scores hold what they promise: every goal with a verdict.
 
-    python benchmarks/estimate.py                              # everything
-    python benchmarks/estimate.py simulated --draws 200 --sizes 300
-    python benchmarks/estimate.py real judges plan --real-draws 100
+    python benchmarks/estimate.py                       # everything: under an hour of one core
+    python benchmarks/estimate.py simulated real        # some sections
+    python benchmarks/estimate.py --seconds 400         # a part; the next run goes on from there
+    python benchmarks/estimate.py simulated --draws 100 --kept /tmp/quick
 
-Sections: simulated (coverage and width: known answers x shares x panels x tasks), real (the same on
-public crowds, known answers drawn again and again), judges (width against the best single judge in
-hindsight, by truescore's PPI++ for the same estimand), plan (answers drawn by the plan against
-answers drawn evenly). Every section ends with its goals, each with what was found and a verdict.
+Sections: simulated (coverage and width of 95 % intervals: known answers x shares x panels x tasks),
+misled (the same of panels that are sure and wrong, all one way: no goal, a warning), real (the same
+on public crowds, known answers drawn again and again), judges (width against the
+best single judge in hindsight, by truescore's PPI++), plan (answers drawn by the plan against
+answers drawn evenly), rank (choix, Crowd-Kit, a million comparisons) and scores (the consensus
+against the mean). Each is cut into pieces whose results are kept in a file, so that a run that was
+interrupted goes on; `--anew` forgets them.
 
 Data sets are directories with labels.csv and gold.csv, in QUORATE_DATA, else ../shared/data (A),
-and in data-second beside it (B). What is drawn is drawn from the seed.
+and in data-second beside it (B). What is drawn is drawn from the seed; the settings of `estimate`
+were chosen with other seeds.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import Iterator
-from functools import cache, lru_cache
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of small matrices, for which threads only wait
 
 import numpy as np
-import polars as pl
+import rank
+import scores
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from problems import Problem, crowd, crowds, panel_of, similar_judges
 
-import quorate
-from quorate import Labels
 from quorate.estimation import alone, calibration, prediction, sampling
 from quorate.estimation.figures import Interval, Tasks, figure
-from quorate.estimation.positions import is_swapped, one_judge
 from quorate.kernels import Floats
-from quorate.votes import find, read_votes
 
 LEVEL = 0.95
-KNOWN, SHARES, PANELS = (20, 50, 200), (0.02, 0.2, 0.5), ("good", "biased", "correlated")
-SETS = 8  # simulated panels of a kind; each gets its part of the draws
-SCORED = (
-    *("rte", "bird", "temp", "trec", "web", "dog", "adult2"),
-    *("bm", "sp", "labelme", "d_possent", "weather", "wsd", "s_rel"),
-)
+KNOWN, SHARES, SIZES = (20, 50, 200), (0.02, 0.2, 0.5), (300, 1000, 5000)
+KINDS = ("good", "biased", "correlated")
+PANELS = 20  # simulated panels of a kind; each gets its part of the draws
+LEAST, MOST = 0.93, 0.98  # coverage
+ENOUGH = 5  # of the rarer class among the known, where intervals may not hold too often either
+SIMILAR = tuple(product((5, 7, 10), range(3)))
 
 share_alone = lru_cache(maxsize=None)(alone.share_of_these)
+Row = dict[str, Any]
+Piece = tuple[str, Callable[[], list[Row]]]
 
 
-class Problem(NamedTuple):
-    """Tasks whose answers (0 or 1) are all known, what the consensus expects, and the votes."""
+class Given(NamedTuple):
+    """What the run was asked for."""
 
-    name: str
-    truth: Floats
-    consensus: Floats
-    votes: csr_array
-
-    @property
-    def share(self) -> float:
-        return float(self.truth.mean())
+    draws: int
+    real_draws: int
+    seed: int
 
 
-class Line(NamedTuple):
-    """Coverage and mean width of the intervals, and those of the answers alone."""
-
-    coverage: float
-    width: float
-    coverage_alone: float
-    width_alone: float
-
-    @property
-    def ratio(self) -> float:
-        return self.width / self.width_alone
+# An estimate from known answers that are drawn
 
 
 def estimated(
     problem: Problem, known: NDArray[np.intp], random: np.random.Generator, these: bool = True
 ) -> Interval:
     """The estimate from the answers of some tasks, drawn evenly."""
-    n, n_tasks = len(known), len(problem.truth)
-    value = problem.truth[known]
+    probability = np.full(len(known), len(known) / len(problem.truth))
+    return from_answers(problem, known, probability, random, these)
+
+
+def from_answers(
+    problem: Problem,
+    known: NDArray[np.intp],
+    probability: Floats,
+    random: np.random.Generator,
+    these: bool = True,
+) -> Interval:
+    """The estimate from answers of tasks that were drawn with these probabilities."""
+    n, n_tasks, value = len(known), len(problem.truth), problem.truth[known]
     of = prediction.Known(known, value, random.permutation(n) % prediction.FOLDS)
-    answers = calibration.Answers.even(value)
-    found = calibration.evidence(
-        prediction.candidates(problem.consensus, problem.votes, of), answers
+    answers = calibration.Answers.drawn(value, probability, n_tasks)
+    scores_ = prediction.candidates(problem.consensus, problem.votes, of)
+    found = calibration.evidence(scores_, answers)
+    interval = figure(found, found.log_weight, answers, Tasks(n_tasks, these), LEVEL)
+    if not these or np.ptp(probability) > 0:
+        return interval
+    return interval.no_wider_than(
+        Interval(0.0, *share_alone(round(value.sum()), n, n_tasks, LEVEL))
     )
-    tasks = Tasks(n_tasks, 1 - n / n_tasks, these, whole=True)
-    return figure(found, found.log_weight, answers, tasks, LEVEL)
 
 
-def measured(problems: list[Problem], n: int, draws: int, seed: int) -> Line:
+def measured(problems: list[Problem], n: int, draws: int, seed: int) -> Row:
     """Coverage and width over draws of the known answers, shared among the problems."""
     random = np.random.default_rng([seed, n])
     rows = []
     for draw in range(draws):
         problem = problems[draw % len(problems)]
-        n_tasks, share = len(problem.truth), problem.share
+        n_tasks = len(problem.truth)
         known = random.permutation(n_tasks)[:n]
         found = estimated(problem, known, random)
-        low, high = share_alone(round(problem.truth[known].sum()), n, n_tasks, LEVEL)
-        held = [a - 1e-9 <= share <= b + 1e-9 for a, b in ((found.low, found.high), (low, high))]
-        rows.append((held[0], found.width, held[1], high - low))
-    return Line(*np.mean(rows, axis=0).tolist())
+        n_yes = round(problem.truth[known].sum())
+        by_answers = Interval(0.0, *share_alone(n_yes, n, n_tasks, LEVEL))
+        both = (found, by_answers)
+        held = [holds(interval, problem.share) for interval in both]
+        rows.append((*held, *(one.width for one in both), min(n_yes, n - n_yes) >= ENOUGH))
+    held_, held_alone, width, width_alone, enough = np.array(rows, dtype=np.float64).T
+    many = enough > 0
+    return {
+        "known": n,
+        "coverage": held_.mean(),
+        "coverage_alone": held_alone.mean(),
+        "width": width.mean(),
+        "width_alone": width_alone.mean(),
+        "enough": int(many.sum()),
+        "coverage_enough": held_[many].mean() if many.any() else None,
+    }
 
 
-def verdict(what: str, goal: str, found: str, holds: bool) -> None:
-    print(f"  {'holds ' if holds else 'FAILS '} {what}: {goal}; found {found}", flush=True)
+def holds(interval: Interval, share: float) -> bool:
+    return bool(interval.low - 1e-9 <= share <= interval.high + 1e-9)
+
+
+def verdict(what: str, goal: str, found: str, is_met: bool) -> bool:
+    print(f"  {'holds ' if is_met else 'FAILS '} {what}: {goal}; found {found}", flush=True)
+    return is_met
 
 
 # Simulated panels
 
 
-def panel_of(kind: str, n_tasks: int, share: float, random: np.random.Generator) -> Problem:
-    """Seven judges who are right on 72 to 92 % of the tasks; biased ones lean to the class, and
-    four of the correlated ones repeat the same judge in half of their votes."""
-    truth = np.zeros(n_tasks, dtype=np.int64)
-    truth[random.permutation(n_tasks)[: max(round(share * n_tasks), 1)]] = 1
-    accuracy = random.uniform(0.72, 0.92, 7)
-    of_class, of_others = accuracy, accuracy
-    if kind == "biased":
-        of_class, of_others = np.minimum(accuracy + 0.1, 0.97), accuracy - 0.15
-    right = random.random((n_tasks, 7)) < np.where(truth[:, None] == 1, of_class, of_others)
-    if kind == "correlated":
-        repeats = random.random((n_tasks, 7)) < np.array([0.55] * 4 + [0.0] * 3)
-        right = np.where(repeats, (random.random(n_tasks) < 0.78)[:, None], right)
-    return _problem(
-        f"{kind} {share:.0%}", truth, np.where(right, truth[:, None], 1 - truth[:, None])
+def simulated_pieces(given: Given) -> Iterator[Piece]:
+    for share, kind, n_tasks in product(SHARES, KINDS, SIZES):
+        name = f"{share:.0%} {kind} {n_tasks}"
+        yield name, partial(on_panels, share, kind, n_tasks, given)
+
+
+def on_panels(share: float, kind: str, n_tasks: int, given: Given) -> list[Row]:
+    random = np.random.default_rng([given.seed, n_tasks, int(100 * share), len(kind)])
+    panels = [panel_of(kind, n_tasks, share, random) for _ in range(PANELS)]
+    about = {"share": share, "kind": kind, "tasks": n_tasks}
+    return [about | measured(panels, n, given.draws, given.seed) for n in KNOWN]
+
+
+def told_line(row: Row) -> str:
+    name = row.get("kind") or row["name"]
+    return (
+        f"{row['share']:5.1%} {name:<13} {row['tasks']:5,} tasks {row['known']:3} known: covers"
+        f" {row['coverage']:.3f} (alone {row['coverage_alone']:.3f}), width {row['width']:.4f},"
+        f" {ratio(row):.3f} of the answers alone"
     )
 
 
-def _problem(name: str, truth: NDArray[np.int64], said: NDArray[np.int64]) -> Problem:
-    n_tasks, n_judges = said.shape
-    task, judge = np.divmod(np.arange(n_tasks * n_judges), n_judges)
-    labels = Labels.from_codes(task, judge, said.ravel(), n_classes=2)
-    consensus = quorate.aggregate(labels).posterior[:, 1]
-    return Problem(name, truth.astype(np.float64), consensus, csr_array(2.0 * said - 1))
+def ratio(row: Row) -> float:
+    return float(row["width"] / row["width_alone"])
 
 
-def on_simulated(arguments: argparse.Namespace) -> None:
-    """27 cells for each number of tasks."""
-    lines = {}
-    sizes = [int(size) for size in arguments.sizes.split(",")]
-    for share, kind, n_tasks in product(SHARES, PANELS, sizes):
-        random = np.random.default_rng([arguments.seed, n_tasks, int(100 * share), len(kind)])
-        n_sets = min(SETS, arguments.draws)
-        problems = [panel_of(kind, n_tasks, share, random) for _ in range(n_sets)]
-        for n in KNOWN:
-            line = measured(problems, n, arguments.draws, arguments.seed)
-            lines[share, kind, n_tasks, n] = line
-            print(
-                f"{share:4.0%} {kind:<10} {n_tasks:5,} tasks {n:3} known: covers"
-                f" {line.coverage:.3f} (alone {line.coverage_alone:.3f}), width {line.width:.4f},"
-                f" {line.ratio:.3f} of the answers alone",
-                flush=True,
-            )
-    least = min(line.coverage for line in lines.values())
-    most = max(line.coverage for (share, _, _, n), line in lines.items() if share * n >= 5)
-    widest = max(line.ratio for line in lines.values())
-    print(f"simulated: {len(lines)} cells, {arguments.draws:,} draws each")
-    verdict("coverage", "at least 0.93 in every cell", f"{least:.3f}", least >= 0.93)
-    verdict(
-        "coverage with 5 or more expected of the rarer class",
-        "at most 0.98",
-        f"{most:.3f}",
-        most <= 0.98,
-    )
-    verdict("width", "at most 1.03 of the answers alone", f"{widest:.3f}", widest <= 1.03)
+def judge_coverage(rows: list[Row], draws: int) -> bool:
+    """The goals that simulated and public crowds share."""
+    for row in rows:
+        print(told_line(row))
+    low = [row for row in rows if row["coverage"] < LEAST]
+    least = min(rows, key=lambda row: row["coverage"])
+    often = [row for row in rows if row["enough"] >= draws / 4]
+    over = [row for row in often if row["coverage_enough"] > MOST]
+    most = max(row["coverage_enough"] for row in often)
+    widest = max(ratio(row) for row in rows)
+    mean = float(np.mean([row["coverage"] for row in rows]))
+    found = f"{least['coverage']:.3f}, {len(low)} below; mean {mean:.3f}"
+    goals = [
+        verdict(f"coverage, {len(rows)} cells of {draws:,}", f"at least {LEAST}", found, not low),
+        verdict(
+            f"coverage where {ENOUGH} or more of the rarer class are known, {len(often)} cells",
+            f"at most {MOST}",
+            f"{most:.3f}, {len(over)} above",
+            not over,
+        ),
+        verdict("width", "at most 1.03 of the answers alone", f"{widest:.3f}", widest <= 1.03),
+    ]
+    return all(goals)
+
+
+def judge_simulated(rows: list[Row], given: Given) -> bool:
+    return judge_coverage(rows, given.draws)
+
+
+def misled_pieces(given: Given) -> Iterator[Piece]:
+    for share in SHARES:
+        yield f"{share:.0%}", partial(on_panels, share, "misled", 1000, given)
+
+
+def judge_misled(rows: list[Row], given: Given) -> bool:
+    for row in rows:
+        print(told_line(row))
+    return True
 
 
 # Public crowds
 
 
-@cache
-def crowd(directory: Path) -> list[Problem]:
-    """A public crowd as questions of yes and no: its commonest class and its rarest."""
-    votes = pl.read_csv(directory / "labels.csv", infer_schema=False)
-    gold = pl.read_csv(directory / "gold.csv", infer_schema=False)
-    read = read_votes(votes)
-    weighted = is_swapped(read.codebook.workers)
-    if weighted:
-        read, _ = one_judge(read)
-    result = quorate.aggregate(read, discount=False if weighted else None)
-    task = find(gold["task"], read.codebook.tasks)
-    label = find(gold["label"], read.codebook.classes).fill_null(len(read.codebook.classes))
-    truth = np.full(len(read.codebook.tasks), -1)
-    truth[task.drop_nulls().to_numpy()] = label.filter(task.is_not_null()).to_numpy()
-    known = np.flatnonzero(truth >= 0)
-    if not len(known):
-        return []
-    counts = np.bincount(truth[known], minlength=len(read.codebook.classes) + 1)[:-1]
-    some = np.flatnonzero(counts >= 2)
-    classes = (
-        [1] if len(counts) == 2 else [some[counts[some].argmax()], some[counts[some].argmin()]]
-    )
-    labels = read.labels
-    place, shape = (labels.task_of_label(), labels.worker), (labels.n_tasks, labels.n_workers)
-    found = []
-    for c in dict.fromkeys(int(c) for c in classes):
-        total = csr_array(
-            (labels.weighted(np.where(labels.label == c, 1.0, -1.0)), place), shape=shape
-        )
-        one = (truth[known] == c).astype(np.float64)
-        consensus = result.posterior[known, c]
-        found.append(Problem(directory.name, one, consensus, total[known]))
-    return found
+def real_pieces(given: Given) -> Iterator[Piece]:
+    for directory in crowds(second=True):
+        yield directory.name, partial(on_crowd, directory, given)
 
 
-def crowds(arguments: argparse.Namespace, second: bool = True) -> Iterator[Problem]:
-    first = Path(arguments.data)
-    directories = [first / name for name in SCORED]
-    if second and (first.parent / "data-second").is_dir():
-        directories += sorted((first.parent / "data-second").iterdir())
-    names = arguments.sets.split(",") if arguments.sets else None
-    for directory in directories:
-        if (directory / "labels.csv").exists() and (names is None or directory.name in names):
-            yield from crowd(directory)
+def on_crowd(directory: Path, given: Given) -> list[Row]:
+    return [
+        {"name": problem.name, "share": problem.share, "tasks": len(problem.truth)}
+        | measured([problem], n, given.real_draws, given.seed)
+        for problem in crowd(directory)
+        for n in KNOWN
+        if 2 * n <= len(problem.truth)
+    ]
 
 
-def on_real(arguments: argparse.Namespace) -> None:
-    """Coverage and width on public crowds."""
-    lines: dict[tuple[str, int, float], Line] = {}
-    for problem in crowds(arguments):
-        for n in KNOWN:
-            if 2 * n > len(problem.truth):
-                continue
-            line = measured([problem], n, arguments.real_draws, arguments.seed)
-            lines[problem.name, n, problem.share] = line
-            print(
-                f"{problem.name:<14} {len(problem.truth):5,} tasks, share {problem.share:.3f},"
-                f" {n:3} known: covers {line.coverage:.3f} (alone {line.coverage_alone:.3f}), width"
-                f" {line.width:.4f}, {line.ratio:.3f} of the answers alone",
-                flush=True,
+def judge_real(rows: list[Row], given: Given) -> bool:
+    goals = [judge_coverage(rows, given.real_draws)]
+    for row in rows:
+        if row["name"] in ("rte", "sp") and row["known"] == 50:
+            what = f"width on {row['name']} at 50"
+            found = f"{ratio(row):.3f}"
+            goals.append(
+                verdict(what, "at most 0.6 of the answers alone", found, ratio(row) <= 0.6)
             )
-    if not lines:
-        return
-    low = [key for key, line in lines.items() if line.coverage < 0.93]
-    least, worst = min((line.coverage, key) for key, line in lines.items())
-    mean = float(np.mean([line.coverage for line in lines.values()]))
-    widest, wide = max((line.ratio, key) for key, line in lines.items())
-    print(f"real: {len(lines)} lines, {arguments.real_draws:,} draws each")
-    found = f"{least:.3f} ({worst[0]}, {worst[1]} known), {len(low)} below; mean {mean:.3f}"
-    verdict("coverage", "at least 0.93 on every set", found, not low)
-    verdict(
-        "width",
-        "at most 1.03 of the answers alone",
-        f"{widest:.3f} ({wide[0]}, {wide[1]})",
-        widest <= 1.03,
-    )
-    for name in ("rte", "sp"):
-        for (set_, n, _), line in lines.items():
-            if set_ == name and n == 50:
-                verdict(
-                    f"width on {name}",
-                    "at most 0.6 of it at 50",
-                    f"{line.ratio:.3f}",
-                    line.ratio <= 0.6,
-                )
+    return all(goals)
 
 
 # Against the best single judge
+
+
+def judges_pieces(given: Given) -> Iterator[Piece]:
+    draws = max(given.real_draws // 5, 10)
+    for directory in crowds(second=True):
+        if directory.name == "llmbar":
+            yield "llmbar", partial(on_llmbar, directory, draws, given.seed)
+    for n_judges, again in SIMILAR:
+        random = np.random.default_rng([given.seed, 11, n_judges, again])
+        yield (
+            f"{n_judges} similar judges, {again}",
+            partial(on_similar, n_judges, random, draws, given.seed),
+        )
+
+
+def on_llmbar(directory: Path, draws: int, seed: int) -> list[Row]:
+    return [against_judges(crowd(directory)[0], draws, seed)]
+
+
+def on_similar(n_judges: int, random: np.random.Generator, draws: int, seed: int) -> list[Row]:
+    return [against_judges(similar_judges(n_judges, random), draws, seed)]
+
+
+def against_judges(problem: Problem, draws: int, seed: int, n: int = 50) -> Row:
+    """Mean width of the estimate, and of the judge whose mean width is least; both of all tasks
+    like these."""
+    random = np.random.default_rng([seed, n, 7])
+    ours, theirs = [], []
+    for _ in range(draws):
+        known = random.permutation(len(problem.truth))[:n]
+        ours.append(estimated(problem, known, random, these=False).width)
+        theirs.append(single_judge_widths(problem, known))
+    best = float(np.mean(theirs, axis=0).min())
+    return {"name": problem.name, "ours": float(np.mean(ours)), "best": best}
 
 
 def single_judge_widths(problem: Problem, known: NDArray[np.intp]) -> Floats:
@@ -268,115 +274,218 @@ def single_judge_widths(problem: Problem, known: NDArray[np.intp]) -> Floats:
     from truescore import ppi_estimate
 
     said = (np.asarray(problem.votes.todense()) + 1) / 2
-    widths = []
-    for judge in range(said.shape[1]):
-        found = ppi_estimate(said[:, judge], problem.truth[known], known, alpha=1 - LEVEL)
-        widths.append(found.high - found.low)
-    return np.array(widths)
+    found = [ppi_estimate(one, problem.truth[known], known, alpha=1 - LEVEL) for one in said.T]
+    return np.array([one.high - one.low for one in found])
 
 
-def against_judges(problem: Problem, n: int, draws: int, seed: int) -> tuple[float, float]:
-    """Mean width of the estimate, and of the judge whose mean width is least."""
-    random = np.random.default_rng([seed, n, 7])
-    ours, theirs = [], []
-    for _ in range(draws):
-        known = random.permutation(len(problem.truth))[:n]
-        ours.append(estimated(problem, known, random, these=False).width)
-        theirs.append(single_judge_widths(problem, known))
-    return float(np.mean(ours)), float(np.mean(theirs, axis=0).min())
-
-
-def on_judges(arguments: argparse.Namespace) -> None:
-    """Width against the best single judge, chosen in hindsight; both of all tasks like these."""
-    draws = max(arguments.real_draws // 10, 10)
-    for problem in crowds(arguments):
-        if problem.name == "llmbar":
-            ours, best = against_judges(problem, 50, draws, arguments.seed)
-            ratio = ours / best
-            found = f"{ours:.3f} against {best:.3f}: {ratio:.3f}"
-            verdict("llmbar, best judge", "at most 1.05 at 50 known", found, ratio <= 1.05)
-    ratios = []
-    random = np.random.default_rng([arguments.seed, 11])
-    for n_judges in (5, 7, 10):
-        for _ in range(3):
-            truth = (random.random(1000) < random.uniform(0.3, 0.7)).astype(np.int64)
-            right = random.random((1000, n_judges)) < random.uniform(0.74, 0.82, n_judges)
-            said = np.where(right, truth[:, None], 1 - truth[:, None])
-            problem = _problem(f"{n_judges} judges", truth, said)
-            ours, best = against_judges(problem, 50, draws, arguments.seed)
-            ratios.append(ours / best)
-            print(f"{n_judges:2} similar judges: {ours:.3f} against {best:.3f}, {ours / best:.3f}")
-    worst = max(ratios)
-    verdict(
-        "5 to 10 similar judges", "at most 0.9 of the best", f"{worst:.3f} at most", worst <= 0.9
-    )
+def judge_judges(rows: list[Row], given: Given) -> bool:
+    goals, similar = [], []
+    for row in rows:
+        of_best = row["ours"] / row["best"]
+        told = f"{row['ours']:.3f} against {row['best']:.3f}: {of_best:.3f}"
+        if row["name"] == "llmbar":
+            what, goal = "width on llmbar at 50", "at most 1.05 of the best judge's by truescore"
+            goals.append(verdict(what, goal, told, of_best <= 1.05))
+        else:
+            print(f"{row['name']}: {told}")
+            similar.append(of_best)
+    if similar:
+        goal, worst = "at most 0.9 of the best judge's by truescore", max(similar)
+        goals.append(verdict("width, similar judges", goal, f"{worst:.3f} at most", worst <= 0.9))
+    return all(goals)
 
 
 # The plan
 
 
-def planned_width(problem: Problem, n: int, random: np.random.Generator) -> tuple[Interval, float]:
-    """The estimate from answers drawn by the plan."""
-    spread = sampling.spread_of(problem.consensus)
-    probability = sampling.inclusion(spread, n)
-    seed = int(random.integers(2**31))
-    keys = np.arange(len(spread), dtype=np.uint64)
-    known = sampling.drawn(probability, keys, seed)
-    value = problem.truth[known]
-    of = prediction.Known(known, value, random.permutation(len(known)) % prediction.FOLDS)
-    answers = calibration.Answers(value, sampling.counts(probability[known], spread[known]))
-    scores = prediction.candidates(problem.consensus, problem.votes, of)
-    found = calibration.evidence(scores, answers)
-    left = sampling.share_left(probability[known], spread[known], len(spread))
-    tasks = Tasks(len(spread), left, True, whole=True)
-    return figure(found, found.log_weight, answers, tasks, LEVEL), problem.share
+def plan_pieces(given: Given) -> Iterator[Piece]:
+    for directory in crowds(second=False):
+        yield directory.name, partial(on_plan, directory, given)
 
 
-def on_plan(arguments: argparse.Namespace) -> None:
-    """Widths with answers drawn by the plan, against drawn evenly, on A's sets."""
-    ratios, covered, against_alone = [], [], []
-    for problem in crowds(arguments, second=False):
+def on_plan(directory: Path, given: Given) -> list[Row]:
+    """Widths with answers drawn by the plan, against drawn evenly."""
+    draws, rows = max(given.real_draws // 2, 10), []
+    for problem in crowd(directory):
         n = min(50, len(problem.truth) // 4)
-        random = np.random.default_rng([arguments.seed, 5])
-        draws = max(arguments.real_draws // 5, 10)
-        even = measured([problem], n, draws, arguments.seed)
-        rows = [planned_width(problem, n, random) for _ in range(draws)]
-        width = float(np.mean([found.width for found, _ in rows]))
-        held = float(np.mean([f.low - 1e-9 <= share <= f.high + 1e-9 for f, share in rows]))
-        ratios.append(width / even.width)
-        against_alone.append(width / even.width_alone)
-        covered.append(held)
-        print(
-            f"{problem.name:<14} share {problem.share:.3f}, {n} known: {width:.4f} by plan (covers"
-            f" {held:.3f}), {even.width:.4f} evenly, {ratios[-1]:.3f}",
-            flush=True,
+        random = np.random.default_rng([given.seed, 5])
+        even = measured([problem], n, draws, given.seed)
+        probability = sampling.inclusion(sampling.spread_of(problem.consensus), n)
+        found = [planned(problem, probability, random) for _ in range(draws)]
+        rows.append(
+            even
+            | {
+                "name": problem.name,
+                "share": problem.share,
+                "tasks": len(problem.truth),
+                "planned": float(np.mean([one.width for one in found])),
+                "held": float(np.mean([holds(one, problem.share) for one in found])),
+                "hindsight": hindsight(problem, n),
+            }
         )
-    mean = float(np.mean(ratios))
-    verdict(
-        "plan", "at most 0.85 of the width drawn evenly, on average", f"{mean:.3f}", mean <= 0.85
+    return rows
+
+
+def planned(problem: Problem, probability: Floats, random: np.random.Generator) -> Interval:
+    """The estimate from answers drawn by the plan."""
+    keys = np.arange(len(probability), dtype=np.uint64)
+    known = sampling.drawn(probability, keys, int(random.integers(2**31)))
+    return from_answers(problem, known, probability[known], random)
+
+
+def hindsight(problem: Problem, n: int) -> float:
+    """Standard error, of that of even draws, with the best probabilities that somebody could choose
+    who knew how often the consensus errs at each of twelve degrees of confidence."""
+    error = (problem.truth - problem.consensus) ** 2
+    spread = np.empty(len(error))
+    order = np.abs(problem.consensus - 0.5).argsort()
+    for part in np.array_split(order, min(12, max(3, len(order) // 20))):
+        spread[part] = max(error[part].mean(), 0.005)
+    best, even = sampling.inclusion(spread, n), np.full(len(spread), n / len(spread))
+    best_, even_ = (float(((1 / pi - 1) * spread).sum()) for pi in (best, even))
+    return float(np.sqrt(best_ / even_))
+
+
+def judge_plan(rows: list[Row], given: Given) -> bool:
+    for row in rows:
+        print(
+            f"{row['share']:5.1%} {row['name']:<13} {row['known']:3} answers: {row['planned']:.4f}"
+            f" by plan (covers {row['held']:.3f}), {row['width']:.4f} evenly ("
+            f"{row['coverage']:.3f}): {row['planned'] / row['width']:.3f}; in hindsight"
+            f" {row['hindsight']:.3f}; {row['planned'] / row['width_alone']:.3f} of alone"
+        )
+    mean = float(np.mean([row["planned"] / row["width"] for row in rows]))
+    could = float(np.mean([row["hindsight"] for row in rows]))
+    least = min(row["held"] for row in rows)
+    alone_ = float(np.mean([row["planned"] / row["width_alone"] for row in rows]))
+    found = f"{mean:.3f}; in hindsight {could:.3f}; {alone_:.3f} of the answers alone"
+    held = f"{least:.3f}, mean {np.mean([row['held'] for row in rows]):.3f}"
+    goal = "at most 0.85 of the width drawn evenly, on average"
+    goals = [
+        verdict("coverage by plan", f"at least {LEAST}", held, least >= LEAST),
+        verdict("width by plan", goal, found, mean <= 0.85),
+    ]
+    return all(goals)
+
+
+# Rankings and scores
+
+
+def rank_pieces(given: Given) -> Iterator[Piece]:
+    yield "choix", lambda: [{"what": "choix", "apart": rank.against_choix()}]
+    yield (
+        "crowd-kit",
+        lambda: [{"what": "crowd-kit"} | rank.against_crowdkit(50_000, 100)._asdict()],
     )
-    print(
-        f"  coverage by plan {np.mean(covered):.3f} on average, {min(covered):.3f} at least;"
-        f" {np.mean(against_alone):.3f} of the width of answers alone, drawn evenly"
-    )
+    yield "million", lambda: [{"what": "million", "seconds": rank.a_million()}]
 
 
-SECTIONS = {"simulated": on_simulated, "real": on_real, "judges": on_judges, "plan": on_plan}
+def judge_rank(rows: list[Row], given: Given) -> bool:
+    of = {row["what"]: row for row in rows}
+    apart, seconds = of["choix"]["apart"], of["million"]["seconds"]
+    race = rank.Race(**{name: of["crowd-kit"][name] for name in rank.Race._fields})
+    goals = [
+        verdict("Bradley-Terry", "choix's maximum to 1e-6", f"{apart:.1e}", apart <= 1e-6),
+        verdict("a million comparisons", "under 10 s", f"{seconds:.1f} s", seconds < 10),
+        verdict("50,000 comparisons", "50 times NoisyBradleyTerry", str(race), race.times >= 50),
+    ]
+    return all(goals)
 
 
-def main() -> None:
+def scores_pieces(given: Given) -> Iterator[Piece]:
+    for name in scores.SETS:
+        yield name, partial(lambda name: [scores.errors_of(name)._asdict()], name)
+
+
+def judge_scores(rows: list[Row], given: Given) -> bool:
+    goals = []
+    for row in rows:
+        found = f"{row['rmse']:.4f} against {row['rmse_of_mean']:.4f}"
+        goal = "root mean square error no more than the mean's"
+        is_met = row["rmse"] <= row["rmse_of_mean"]
+        goals.append(verdict(f"scores of {row['name']}", goal, found, is_met))
+    return all(goals)
+
+
+# Pieces, kept
+
+
+class Section(NamedTuple):
+    """The pieces of a section, and what says whether its goals hold."""
+
+    pieces: Callable[[Given], Iterator[Piece]]
+    judge: Callable[[list[Row], Given], bool]
+
+
+SECTIONS = {
+    "simulated": Section(simulated_pieces, judge_simulated),
+    "misled": Section(misled_pieces, judge_misled),
+    "real": Section(real_pieces, judge_real),
+    "judges": Section(judges_pieces, judge_judges),
+    "plan": Section(plan_pieces, judge_plan),
+    "rank": Section(rank_pieces, judge_rank),
+    "scores": Section(scores_pieces, judge_scores),
+}
+
+
+PARTLY = ("simulated", "misled", "real", "plan")  # sections of which some pieces say something
+
+
+class Kept:
+    """Results of pieces, one line each, in a file."""
+
+    def __init__(self, path: Path, given: Given, anew: bool) -> None:
+        self.path, self.settings = path, list(given)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if anew:
+            path.unlink(missing_ok=True)
+        lines = path.read_text().splitlines() if path.exists() else []
+        records = [json.loads(line) for line in lines]
+        self.rows: dict[tuple[str, str], list[Row]] = {
+            (one["section"], one["piece"]): one["rows"]
+            for one in records
+            if one["settings"] == self.settings
+        }
+        self.seconds = sum(one["seconds"] for one in records if one["settings"] == self.settings)
+
+    def add(self, section: str, piece: str, run: Callable[[], list[Row]]) -> None:
+        began = time.process_time()
+        rows = run()
+        seconds = time.process_time() - began
+        self.rows[section, piece], self.seconds = rows, self.seconds + seconds
+        record = {"section": section, "piece": piece, "settings": self.settings, "rows": rows}
+        with self.path.open("a") as file:
+            file.write(json.dumps(record | {"seconds": seconds}, default=float) + "\n")
+        print(f"{section}, {piece}: {seconds:.0f} s", file=sys.stderr, flush=True)
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--real-draws", type=int, default=1000)
-    parser.add_argument("--sizes", default="300,1000,5000")
-    parser.add_argument("--sets", default="")
+    parser.add_argument("--draws", type=int, default=2000, help="of each simulated cell")
+    parser.add_argument("--real-draws", type=int, default=1000, help="of each public crowd")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", default=os.environ.get("QUORATE_DATA", "../shared/data"))
+    parser.add_argument("--seconds", type=float, help="begin no piece after so many")
+    parser.add_argument("--kept", type=Path, default=Path(".cache/estimate"))
+    parser.add_argument("--anew", action="store_true", help="forget what was kept")
     arguments = parser.parse_args()
-    for section in arguments.sections:
-        SECTIONS[section](arguments)
+    given = Given(arguments.draws, arguments.real_draws, arguments.seed)
+    kept = Kept(arguments.kept / "pieces.jsonl", given, arguments.anew)
+    began, unfinished, are_met = time.monotonic(), 0, True
+    for name in arguments.sections:
+        pieces = list(SECTIONS[name].pieces(given))
+        for piece, run in pieces:
+            late = arguments.seconds and time.monotonic() - began > arguments.seconds
+            if (name, piece) not in kept.rows and not late:
+                kept.add(name, piece, run)
+        done = [kept.rows[name, piece] for piece, _ in pieces if (name, piece) in kept.rows]
+        unfinished += len(pieces) - len(done)
+        print(f"\n{name}: {len(done)} of {len(pieces)} pieces")
+        if done and (len(done) == len(pieces) or name in PARTLY):
+            are_met &= SECTIONS[name].judge([row for rows in done for row in rows], given)
+    print(f"\n{kept.seconds / 60:.0f} minutes of processor time in all; {unfinished} pieces to do")
+    return 0 if are_met and not unfinished else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

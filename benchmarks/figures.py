@@ -62,6 +62,17 @@ def draw_files(runs: Sequence[Mapping[str, Any]], path: Path) -> None:
         axes.legend()
 
 
+def draw_billion(runs: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Seconds by the number of votes, of each method, with the votes on disk."""
+    shown = [run for run in runs if not run["killed"]]
+    with figure(path, 3.2) as axes:
+        for method, colour in zip(dict.fromkeys(r["method"] for r in shown), COLOURS, strict=False):
+            points = [(r["votes"], r["seconds"]) for r in shown if r["method"] == method]
+            axes.loglog(*zip(*points, strict=True), label=method, color=colour, marker="o")
+        axes.set(xlabel="votes", ylabel="seconds from Parquet to Parquet, in 4 GB")
+        axes.legend()
+
+
 def draw_cost(runs: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Nanoseconds of a vote in each step on disk, side by side for each number of votes."""
     with figure(path, 2.4) as axes:
@@ -125,6 +136,7 @@ def kept(name: str) -> Any:
 def main() -> None:
     draw_files(kept("files")["runs"], RESULTS / "files" / "files.svg")
     draw_cost(kept("cost")["runs"], RESULTS / "cost" / "cost.svg")
+    draw_billion(kept("billion")["runs"], RESULTS / "billion" / "billion.svg")
     field = {table["name"]: table["rows"] for table in kept("field")["tables"]}
     draw_race(field["race"], RESULTS / "field" / "race.svg")
     draw_field([field["error"], field["error-second"]], RESULTS / "field" / "behind.svg")

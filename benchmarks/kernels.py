@@ -1,7 +1,11 @@
 """Dawid-Skene's cost per label and iteration, as tables grow out of the cache, and on threads.
 
-python benchmarks/kernels.py                  # 10 million labels
-python benchmarks/kernels.py --labels 1000000 -o kernels.json
+    python benchmarks/kernels.py                  # 10 million labels
+    python benchmarks/kernels.py --labels 1000000 -o kernels.json
+
+Beside it stands what the memory alone would take: a sweep of a block reads the workers' table once
+and adds to it once, which is three times its bytes, at the speed of a plain copy on all cores. A
+table that fits in a cache takes nothing of that.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,8 @@ from quorate.votes import MemoryBlocks
 
 CROWDS = ((1_000, 4), (10_000, 4), (100_000, 4), (100_000, 10))
 PER_TASK, ITERATIONS = 5, 17
+CACHE = 32e6  # bytes that the cores share
+GOALS = {(1_000, 4): 5.0, (100_000, 10): 30.0}  # ns on all cores
 
 
 def random_labels(n_labels: int, n_workers: int, n_classes: int) -> Labels:
@@ -64,12 +71,32 @@ def seconds_of_iterations(labels: Labels) -> tuple[float, float]:
     return float(one), float(every)
 
 
+def bytes_copied_a_second(n_threads: int, size: int = 1 << 27, times: int = 5) -> float:
+    """Bytes read and written by plain copies of arrays too large for a cache, on threads."""
+    pairs = [(np.ones(size // 8), np.empty(size // 8)) for _ in range(n_threads)]
+    seconds = []
+    with ThreadPoolExecutor(n_threads) as pool:
+        for _ in range(times):
+            began = time.perf_counter()
+            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs))
+            seconds.append(time.perf_counter() - began)
+    return 2 * size * n_threads / min(seconds)
+
+
+def ns_of_memory(labels: Labels, copied: float) -> float:
+    """Nanoseconds per label that moving the workers' table takes at the speed of a copy."""
+    table = labels.n_workers * labels.n_classes**2 * 8
+    moved = 0 if table < CACHE else 3 * table * len(MemoryBlocks(labels))
+    return moved / copied / labels.n_labels * 1e9
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--labels", type=int, default=10_000_000)
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
     results: list[dict[str, Any]] = []
+    copied = bytes_copied_a_second(cores())
     for n_workers, n_classes in CROWDS:
         labels = random_labels(arguments.labels, n_workers, n_classes)
         one, every = seconds_of_iterations(labels)
@@ -80,16 +107,21 @@ def main() -> None:
                 "ns_one_thread": one / labels.n_labels * 1e9,
                 "ns_all_cores": every / labels.n_labels * 1e9,
                 "times_faster": one / every,
+                "ns_of_memory": ns_of_memory(labels, copied),
             }
         )
     table = Table(title=f"{arguments.labels:,} labels, ns per label and iteration")
-    for column in ("workers", "classes", "one thread", f"{cores()} threads", "times faster"):
+    threads = f"{cores()} threads"
+    for column in ("workers", "classes", "one thread", threads, "times faster", "memory", "goal"):
         table.add_column(column, justify="right")
     for r in results:
         speeds = (f"{r[key]:.1f}" for key in ("ns_one_thread", "ns_all_cores"))
         faster = f"{r['times_faster']:.2f}"
-        table.add_row(f"{r['workers']:,}", str(r["classes"]), *speeds, faster)
+        goal = GOALS.get((r["workers"], r["classes"]))
+        ends = faster, f"{r['ns_of_memory']:.1f}", "" if goal is None else f"{goal:g}"
+        table.add_row(f"{r['workers']:,}", str(r["classes"]), *speeds, *ends)
     Console().print(table)
+    Console().print(f"A plain copy on {threads} reads and writes {copied / 1e9:.1f} GB a second.")
     if arguments.output:
         arguments.output.write_text(json.dumps(results, indent=1))
 

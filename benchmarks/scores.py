@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -35,6 +36,42 @@ def read(name: str, what: str) -> pl.DataFrame:
     ).drop_nulls("label")
 
 
+class Errors(NamedTuple):
+    """Errors against gold of the consensus and of the mean, and the interval of what is gained in
+    squared error."""
+
+    name: str
+    tasks: int
+    rmse: float
+    rmse_of_mean: float
+    mae: float
+    mae_of_mean: float
+    gain: float
+    low: float
+    high: float
+
+
+def errors_of(name: str) -> Errors:
+    found = quorate.scores(read(name, "labels")).scores
+    both = found.join(read(name, "gold"), on="task")
+    mean, ours = (
+        (both[of] - both["label"]).to_numpy().astype(np.float64) for of in ("mean", "score")
+    )
+    gain = mean**2 - ours**2
+    low, high = mean_interval(gain)
+    return Errors(
+        name=name,
+        tasks=len(both),
+        rmse=float(np.sqrt((ours**2).mean())),
+        rmse_of_mean=float(np.sqrt((mean**2).mean())),
+        mae=float(np.abs(ours).mean()),
+        mae_of_mean=float(np.abs(mean).mean()),
+        gain=float(gain.mean()),
+        low=low,
+        high=high,
+    )
+
+
 def grades() -> None:
     """Errors of methods whose answer is one of the grades."""
     print("\nset      method          wrong   mae")
@@ -55,17 +92,11 @@ def grades() -> None:
 def main() -> None:
     print("set      tasks   rmse: mean  ours     mae: mean  ours   gain in squared error (95 %)")
     for name in SETS:
-        scores = quorate.scores(read(name, "labels")).scores
-        both = scores.join(read(name, "gold"), on="task")
-        mean, ours = (
-            (both[of] - both["label"]).to_numpy().astype(np.float64) for of in ("mean", "score")
-        )
-        gain = mean**2 - ours**2
-        low, high = mean_interval(gain)
+        of = errors_of(name)
         print(
-            f"{name:8} {len(both):5}   {np.sqrt((mean**2).mean()):10.4f}"
-            f"  {np.sqrt((ours**2).mean()):.4f}  {np.abs(mean).mean():9.4f}"
-            f"  {np.abs(ours).mean():.4f}   {gain.mean():+.4f} ({low:+.4f} to {high:+.4f})"
+            f"{name:8} {of.tasks:5}   {of.rmse_of_mean:10.4f}  {of.rmse:.4f}"
+            f"  {of.mae_of_mean:9.4f}  {of.mae:.4f}   {of.gain:+.4f} ({of.low:+.4f} to"
+            f" {of.high:+.4f})"
         )
     grades()
 

@@ -56,13 +56,16 @@ from quorate import (
     fit,
     metrics,
 )
+from quorate.answers import Part
 from quorate.engines.threads import Threads
+from quorate.fitting import Conclude, LoopState, SparingFold, climb
 from quorate.kernels import Codes, Floats
 from quorate.model import add, dense
 from quorate.models import Spectral, SpectralEM
 from quorate.models.em import EM
 from quorate.models.rank_one import VARIANTS
 from quorate.simulation import simulate
+from quorate.votes import MemoryBlocks
 
 ORACLES: dict[Any, Callable[..., Any]] = {
     DawidSkene: dawid_skene,
@@ -363,6 +366,27 @@ def blocks_give_what_the_whole_gives(case: Case) -> None:
     assert_close(parts.posterior, whole.posterior, atol=1e-10)
     assert_close(parts.tally, whole.tally, atol=1e-10)
     assert_close(parts.objective, whole.objective, rtol=1e-10)
+
+
+def nothing_changes_without_local_states(case: Case) -> None:
+    """Where no phase goes by the states of the sweep before, a fit that keeps none has the same
+    bits."""
+    problem = case.problem(0)
+    labels = case.labels(problem)
+    model = case.model(problem).with_votes(labels)
+    phases = model.phases(labels[:0])
+    if any(phase.starts_from == "last" for phase in phases):
+        return
+    parts: list[Part] = []
+    fold = SparingFold(Threads(1).over(MemoryBlocks(labels)), model)
+    fold.begin(model.begin)
+    state = climb(phases, fold, LoopState(model.start(labels[:0])))
+    Conclude(model, lambda block, part: parts.append(part), anew=True)(labels, state.params, None)
+    expected = fitted(case, 0)
+    np.testing.assert_array_equal(parts[0].posterior, expected.posterior)
+    for one, other in zip(leaves(state.params), leaves(expected.params), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert state.steps == expected.steps
 
 
 @contextmanager
@@ -788,6 +812,7 @@ CHECKS = (
     statistics_add,
     same_bits_on_any_number_of_threads,
     blocks_give_what_the_whole_gives,
+    nothing_changes_without_local_states,
     permuted_tasks_permute_the_answer,
     permuted_workers_permute_the_answer,
     permuted_classes_permute_the_answer,

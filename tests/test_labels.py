@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +14,7 @@ from hypothesis import strategies as st
 from quorate import kernels
 from quorate.errors import DataError
 from quorate.kernels import Rows
-from quorate.labels import Labels
+from quorate.labels import Labels, NameKeys, joined
 
 
 @pytest.fixture
@@ -97,6 +101,57 @@ def test_sums_into_a_table_are_the_same_without_scipys_own_loop(
         sums = np.zeros((7, 3))
         kernels.accumulate(sums, at, values, of.astype(np.int32))
         np.testing.assert_array_equal(sums, expected)
+
+
+def test_columns_are_sorted_the_same_without_scipys_own_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(2)
+    codes, first, second = random.integers(6, size=(3, 40)).astype(np.int32)
+    order = np.argsort(codes, kind="stable")
+    for loop in (kernels.coo_tocsr, None):
+        monkeypatch.setattr(kernels, "coo_tocsr", loop)
+        start, *columns = kernels.two_by_code(codes, 7, first, second)
+        assert start.tolist() == np.searchsorted(codes[order], np.arange(8)).tolist()
+        np.testing.assert_array_equal(columns, [first[order], second[order]])
+
+
+@given(st.lists(st.integers(0, 5000), max_size=40))
+def test_codes_are_sorted_by_halves_of_their_bits_as_by_comparing(codes: list[int]) -> None:
+    array = np.array(codes, dtype=np.int32)
+    order = np.argsort(array, kind="stable")
+    found, place = kernels.sorted_with(array, np.arange(len(codes)), 5001)
+    assert found.tolist() == array[order].tolist() and place.tolist() == order.tolist()
+
+
+def test_weights_move_with_their_labels() -> None:
+    labels = Labels.from_codes(
+        [1, 0, 1, 0], [0, 1, 2, 3], [0, 1, 0, 1], weight=[1.0, 2.0, 3.0, 4.0]
+    )
+    assert labels.worker.tolist() == [1, 3, 0, 2]
+    assert labels.weight is not None and labels.weight.tolist() == [2.0, 4.0, 1.0, 3.0]
+
+
+def test_keys_of_names_are_computed_only_for_those_that_are_asked_for() -> None:
+    asked: list[list[str]] = []
+
+    def lengths(names: pl.Series) -> kernels.Keys:
+        asked.append(names.to_list())
+        return names.str.len_bytes().to_numpy().astype(np.uint64)
+
+    names = pl.Series(["a", "bb", "ccc", "dddd"])
+    labels = Labels.from_codes([0, 1, 2, 3], [0, 0, 0, 0], [0, 1, 0, 1])
+    labels = replace(labels, task_key=NameKeys(names, lengths))
+    block = labels[1:4]
+    assert not asked
+    assert block.task_keys(np.array([2, 0])).tolist() == [4, 2]
+    assert block.task_keys(np.array([False, True, False])).tolist() == [3]
+    assert asked == [["dddd", "bb"], ["ccc"]]
+    assert block.task_keys().tolist() == [2, 3, 4]
+    assert block.task_keys(np.array([1])).tolist() == [3]
+    assert asked[2:] == [["bb", "ccc", "dddd"]]  # once for all
+    assert pickle.loads(pickle.dumps(block)).task_key.tolist() == [2, 3, 4]
+    assert joined([labels[:2], block[1:]]).task_keys().tolist() == [1, 2, 3, 4]
 
 
 def test_more_classes_than_can_be_indexed_is_said() -> None:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from quorate import kernels
 from quorate.kernels import Codes, Floats
@@ -48,17 +47,28 @@ class Overview(NamedTuple):
         gold: Codes | None = None,
     ) -> Overview:
         tasks, n_classes = posterior.shape
-        confidence = posterior[np.arange(tasks), answers]
-        others = posterior.copy()
-        others[np.arange(tasks), answers] = -np.inf
+        confidence, others = _split(posterior, answers)
         near_ties = int((confidence - kernels.row_max(others) < NEAR_TIE).sum())
         answered = np.bincount(answers, minlength=n_classes).astype(np.float64)
         undecided = int((confidence < min_confidence).sum())
-        unknown = np.full(tasks, True) if gold is None else gold < 0
-        strata = _strata(posterior[unknown], answers[unknown])
-        known = tasks - int(unknown.sum())
+        if gold is None:
+            known, strata = 0, _strata(confidence, others, answers)
+        else:
+            unknown = gold < 0
+            known = tasks - int(unknown.sum())
+            strata = _strata(confidence[unknown], others[unknown], answers[unknown])
         total = float(confidence.sum())
         return cls(tasks, answered, total, near_ties, undecided, known, strata)
+
+
+def _split(posterior: Floats, answers: Codes) -> tuple[Floats, Floats]:
+    """The probability of each task's answer, and the posterior with a zero in its place."""
+    others = posterior.copy()
+    flat = others.reshape(-1)
+    place = np.arange(0, flat.size, posterior.shape[1]) + answers
+    confidence: Floats = flat[place]
+    flat[place] = 0.0
+    return confidence, others
 
 
 def stratum(confidence: Floats) -> NDArray[np.intp]:
@@ -72,17 +82,24 @@ def least_confidence(stratum: int) -> float:
     return float(-np.expm1(-stratum * WIDTH))
 
 
-def _strata(posterior: Floats, answers: Codes) -> Floats:
-    tasks, n_classes = posterior.shape
-    each = np.arange(tasks)
-    error = np.maximum(1 - posterior[each, answers], 0.0)
-    chosen, left = np.zeros_like(posterior), posterior.copy()
-    chosen[each, answers], left[each, answers] = 1.0, 0.0
-    total = left.sum(axis=1, keepdims=True)
-    left = np.divide(left, total, out=np.full_like(left, 1 / n_classes), where=total > 0)
-    place = csr_array((np.ones(tasks), stratum(1 - error), np.arange(tasks + 1)), (tasks, STRATA))
-    strata: Floats = place.T @ np.column_stack([error, chosen, left])
-    return strata
+def _strata(confidence: Floats, others: Floats, answers: Codes) -> Floats:
+    """The strata of an overview; `others` is changed."""
+    tasks, n_classes = others.shape
+    error = np.maximum(1 - confidence, 0.0)
+    place = stratum(1 - error).astype(np.int32)
+    total = kernels.row_sums(others)
+    others /= np.where(total > 0, total, 1.0)[:, None]
+    others[total <= 0] = 1 / n_classes
+    left = np.zeros((STRATA, n_classes))
+    kernels.accumulate(left, place, others, np.arange(tasks, dtype=np.int32))
+    chosen = np.bincount(place * np.int32(n_classes) + answers, minlength=left.size)
+    return np.column_stack(
+        [
+            np.bincount(place, error, minlength=STRATA),
+            chosen.reshape(left.shape).astype(np.float64),
+            left,
+        ]
+    )
 
 
 class Part(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 
 from quorate import __version__, buffers, kernels
 from quorate.answers import Answers, AnswersInFiles, KeepInFiles, KeepInMemory, Overview, Part
-from quorate.engines.engine import Engine, Fold
+from quorate.engines.engine import Engine, Fold, Sweep, no_state
 from quorate.engines.states import read_value, write_value
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
@@ -31,7 +31,7 @@ from quorate.votes.store.owned import OwnedDirectory
 from quorate.votes.store.seals import writing
 from quorate.votes.store.sizes import available_memory, in_words, require_memory
 
-FORMAT = 1  # of checkpoints
+FORMAT = 2  # of checkpoints
 LITTLE = 1e8  # bytes that there are anyway, so that nobody has to look
 LEAST_TABLES = 3  # copies of the workers' table that no fit does without
 TABLES = 6  # copies of the workers' table at a time: parameters, sums and intermediates
@@ -148,7 +148,7 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
     if isinstance(blocks, StoredBlocks):
         with writing(blocks.run.parent), _Workspace(model, blocks) as place:
             fold = request.engine.over(blocks, place.states)
-            state, notes = place.climb(fold, request)
+            state, notes = place.climb(_sparing(fold, model, shape), request)
             tally, tasks = conclude(model, fold, blocks, state.params, request)
             place.clear()
     else:
@@ -323,6 +323,55 @@ def climb(
             keep(LoopState(params, place, round, steps=tuple(steps), leap=leap))
 
 
+def _sparing(fold: Fold, model: AnyModel, shape: Labels) -> Fold:
+    """The fold, which keeps no local states if no phase goes by those of the sweep before."""
+    return fold if _keeps_states(model, shape) else SparingFold(fold, model)
+
+
+def _keeps_states(model: AnyModel, shape: Labels) -> bool:
+    return any(phase.starts_from == "last" for phase in model.phases(shape))
+
+
+@dataclass(frozen=True, eq=False)
+class SparingFold:
+    """Blocks without local states, which need not be written and read again with every sweep: what
+    a phase begins from is made anew, and what the model ends with follows from its parameters."""
+
+    fold: Fold
+    model: AnyModel
+
+    @property
+    def blocks(self) -> Any:
+        return self.fold.blocks
+
+    @property
+    def sweeps(self) -> int:
+        return self.fold.sweeps
+
+    def resume_after(self, sweeps: int) -> None:
+        self.fold.resume_after(sweeps)
+
+    def begin(self, begin: Callable[[Labels], Any]) -> None:
+        self.fold.begin(no_state)
+
+    def sweep(self, sweep: Any, params: Any, *, keep: bool = True) -> Any:
+        """The sum of the statistics of a phase's sweep."""
+        begin = None if sweep.__self__.starts_from == "nothing" else self.model.begin
+        return self.fold.sweep(Anew(sweep, begin), params, keep=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Anew:
+    """A phase's sweep of a block that has no local state."""
+
+    sweep: Sweep
+    begin: Callable[[Labels], Any] | None
+
+    def __call__(self, block: Labels, params: Any, state: None) -> tuple[None, Any]:
+        local = None if self.begin is None else self.begin(block)
+        return None, self.sweep(block, params, local)[1]
+
+
 @by_worker("workers", "on_gold")
 class Tally(NamedTuple):
     """Number of right and of wrong labels of each worker, expected of all and known of those on
@@ -336,23 +385,28 @@ class Tally(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Conclude:
     """The last sweep, for the answers and not for the parameters; `keep` is given those of a
-    block."""
+    block. Where no local states were kept they are made anew."""
 
     model: AnyModel
     keep: Callable[[Labels, Part], None]
     min_confidence: float = 0.0
+    anew: bool = False
 
     def __call__(self, block: Labels, params: Any, state: Any) -> tuple[Any, Tally]:
-        model = self.model
-        posterior = model.posterior(block, params, state)
+        model, local = self.model, state
+        if self.anew:
+            first = model.starts_from == "first"
+            local = model.begin(block) if first else model.sweep(block, params, None)[0]
+        posterior = model.posterior(block, params, local)
         codes = kernels.choose(posterior, model.ties, model.seed, block.task_keys)
-        self.keep(block, Part(posterior, codes, model.per_task(block, params, state)))
+        self.keep(block, Part(posterior, codes, model.per_task(block, params, local)))
         overview = Overview.of(posterior, codes, self.min_confidence, block.gold)
-        learned = model.learned(block, params, state, posterior)
+        learned = model.learned(block, params, local, posterior)
         on_gold = 0 if block.gold is None else block.agreement_with_gold()
         return state, Tally(block.agreement(learned), on_gold, overview)
 
 
+@buffers.reuse()
 def conclude(
     model: AnyModel, fold: Fold, blocks: Blocks, params: Any, request: Request
 ) -> tuple[Tally, Answers]:
@@ -366,6 +420,7 @@ def conclude(
         return tally, memory.answers()
     place = fold.blocks.run / f"answers-{uuid4().hex}"
     place.mkdir(parents=True, exist_ok=True)
-    tally = fold.sweep(Conclude(model, KeepInFiles(place), least), params, keep=False)
+    anew = isinstance(blocks, StoredBlocks) and not _keeps_states(model, blocks.shape)
+    tally = fold.sweep(Conclude(model, KeepInFiles(place), least, anew), params, keep=False)
     files = AnswersInFiles(place, fold.blocks.starts)
     return tally, files.in_memory() if isinstance(blocks, MemoryBlocks) else files

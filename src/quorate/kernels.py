@@ -23,6 +23,7 @@ csr_matvecs: Any = getattr(_loops, "csr_matvecs", None)
 csc_matvecs: Any = getattr(_loops, "csc_matvecs", None)
 csr_todense: Any = getattr(_loops, "csr_todense", None)
 coo_matmat_dense: Any = getattr(_loops, "coo_matmat_dense", None)
+coo_tocsr: Any = getattr(_loops, "coo_tocsr", None)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -131,11 +132,10 @@ def incidence(
         data = _ones(len(row)) if weight is None else weight
         matrix = csr_array((data, row, indptr), shape=(n_tasks, height))
         return Incidence(matrix)
-    order = np.argsort(row, kind="stable")
     task = np.repeat(np.arange(n_tasks, dtype=np.int32), np.diff(indptr))
     if weight is not None:
-        weight = weight[order]
-    return TallIncidence(row[order], task[order], n_tasks, height, weight)
+        weight = sorted_with(row, weight, height)[1]
+    return TallIncidence(*sorted_with(row, task, height), n_tasks, height, weight)
 
 
 def accumulate(
@@ -221,11 +221,56 @@ def by_code(codes: Codes, n_codes: int, values: NDArray[Any]) -> csc_array:
         (array([6, 5, 7]), array([1, 0, 2], dtype=int32), array([0, 1, 3], dtype=int32))
     """
     n = len(codes)
-    least, most = codes.min(initial=0), codes.max(initial=-1)
-    if least < 0 or most >= n_codes:  # which SciPy would not notice
-        raise DataError(f"There are codes from {least} to {most}, where 0 to {n_codes - 1} can be.")
+    _require_codes(codes, n_codes)
     row = np.arange(n + 1, dtype=np.int32 if n < np.iinfo(np.int32).max else np.int64)
     return csr_array((values, codes, row), shape=(n, n_codes)).tocsc()
+
+
+def two_by_code(
+    codes: Codes, n_codes: int, first: Codes, second: NDArray[Any]
+) -> tuple[NDArray[np.integer], Codes, NDArray[Any]]:
+    """Sort two columns by their codes: the start of each code, and the sorted columns. It is the
+    same counting sort, which is how SciPy turns triplets into rows.
+
+    Examples:
+        >>> codes, first, second = np.array([[1, 0, 1], [5, 6, 7], [8, 9, 2]], dtype=np.int32)
+        >>> two_by_code(codes, 2, first, second)[1:]
+        (array([6, 5, 7], dtype=int32), array([9, 8, 2], dtype=int32))
+    """
+    n = len(codes)
+    _require_codes(codes, n_codes)
+    index: Any = np.int32 if n <= np.iinfo(np.int32).max else np.int64
+    start = np.zeros(n_codes + 1, dtype=index)
+    if coo_tocsr is None:
+        start[1:] = np.bincount(codes, minlength=n_codes).cumsum()
+        order = np.argsort(codes, kind="stable")
+        return start, first[order], second[order]
+    sorted_first, sorted_second = np.empty(n, dtype=index), np.empty_like(second)
+    columns = codes.astype(index, copy=False), first.astype(index, copy=False), second
+    coo_tocsr(n_codes, 1, n, *columns, start, sorted_first, sorted_second)
+    return start, sorted_first.astype(first.dtype, copy=False), sorted_second
+
+
+def sorted_with(codes: Codes, values: NDArray[Any], n_codes: int) -> tuple[Codes, NDArray[Any]]:
+    """Codes in order, and their values; equal codes keep their order. It is a sort by the lower and
+    then by the upper half of the bits, several times as fast as by comparing.
+
+    Examples:
+        >>> sorted_with(np.array([9, 2, 9], dtype=np.int32), np.array([5, 6, 7]), 10)
+        (array([2, 9, 9], dtype=int32), array([6, 5, 7]))
+    """
+    bits = (n_codes.bit_length() + 1) // 2
+    lower = codes & np.int32((1 << bits) - 1)
+    _, codes, values = two_by_code(lower, 1 << bits, codes, values)
+    upper = codes >> np.int32(bits)
+    return two_by_code(upper, (n_codes >> bits) + 1, codes, values)[1:]
+
+
+def _require_codes(codes: Codes, n_codes: int) -> None:
+    """Refuse codes out of range, which SciPy would not notice."""
+    least, most = codes.min(initial=0), codes.max(initial=-1)
+    if least < 0 or most >= n_codes:
+        raise DataError(f"There are codes from {least} to {most}, where 0 to {n_codes - 1} can be.")
 
 
 def equals_before(codes: Codes, n_codes: int) -> Codes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import kernels
+from quorate import buffers, kernels
 from quorate.card import Listing, Share, card
 from quorate.errors import DataError
 from quorate.kernels import Codes, Floats, Incidence, Keys, Rows, TallIncidence
@@ -25,6 +25,31 @@ if TYPE_CHECKING:
 BLOCK_SIZE, LEAST_BLOCK, FEW_BLOCKS = 600_000, 150_000, 16
 LARGEST_CODE = np.iinfo(np.int32).max
 FAR_APART = np.uint64(0x9E3779B97F4A7C15)  # keys of tasks, so that sums with workers' do not meet
+
+
+class NameKeys:
+    """Keys of names, computed when they are first asked for; a slice of them is as lazy."""
+
+    def __init__(self, names: pl.Series, keys: Callable[[pl.Series], Keys]) -> None:
+        self._names, self._keys = names, keys
+
+    @cached_property
+    def all(self) -> Keys:
+        return self._keys(self._names)
+
+    def part(self, start: int, stop: int) -> NameKeys:
+        """The keys of a run of names."""
+        return NameKeys(self._names[start:stop], self._keys)
+
+    def of(self, which: slice | NDArray[Any]) -> Keys:
+        """The keys of some names: only those are computed, unless all have been."""
+        if "all" in self.__dict__ or isinstance(which, slice):
+            return self.all[which]
+        names = self._names
+        return self._keys(names.filter(which) if which.dtype == bool else names.gather(which))
+
+    def __reduce__(self) -> tuple[Callable[[Keys], Keys], tuple[Keys]]:
+        return np.asarray, (self.all,)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,8 +79,8 @@ class Labels:
     first_task: int = 0
     features: csr_array | None = None
     weight: Floats | None = None
-    task_key: Keys | None = None
-    worker_key: Keys | None = None
+    task_key: Keys | NameKeys | None = None
+    worker_key: Keys | NameKeys | None = None
 
     def __post_init__(self) -> None:
         if self.n_workers * self.n_classes > LARGEST_CODE:
@@ -83,15 +108,13 @@ class Labels:
         n_tasks = _size(of, n_tasks)
         weight = None if weight is None else np.asarray(weight, dtype=np.float64)
         if np.any(of[1:] < of[:-1]):
-            both = np.stack([by, said], axis=1).view(np.int64)[:, 0]  # moved as one
-            by_task = kernels.by_code(of, n_tasks, both)
-            by, said = by_task.data.view(np.int32).reshape(-1, 2).T.copy()
-            indptr = by_task.indptr
-            weight = None if weight is None else weight[by_task.indices]
+            if weight is not None:
+                weight = kernels.two_by_code(of, n_tasks, by, weight)[2]
+            indptr, by, said = kernels.two_by_code(of, n_tasks, by, said)
         else:
             indptr = np.concatenate([[0], np.bincount(of, minlength=n_tasks).cumsum()])
         return cls(
-            indptr.astype(np.int32 if len(of) <= LARGEST_CODE else np.int64),
+            indptr.astype(np.int32 if len(of) <= LARGEST_CODE else np.int64, copy=False),
             by,
             said,
             _size(by, n_workers),
@@ -155,7 +178,7 @@ class Labels:
             gold=None if self.gold is None else self.gold[start:stop],
             first_task=self.first_task + start,
             features=None if self.features is None else self.features[start : max(start, stop)],
-            task_key=None if self.task_key is None else self.task_key[start:stop],
+            task_key=_run(self.task_key, start, stop),
         )
 
     def cuts(self, size: int | None = None) -> list[int]:
@@ -212,12 +235,16 @@ class Labels:
     def task_keys(self, tasks: slice | NDArray[Any] = slice(None)) -> Keys:
         """What is drawn at random for tasks is drawn by these: by the names, where they are known,
         and not by the order of the rows."""
+        if isinstance(self.task_key, NameKeys):
+            return self.task_key.of(tasks)
         if self.task_key is not None:
             return self.task_key[tasks]
         return np.arange(self.first_task, self.first_task + self.n_tasks, dtype=np.uint64)[tasks]
 
     def worker_keys(self) -> Keys:
         """The same for workers."""
+        if isinstance(self.worker_key, NameKeys):
+            return self.worker_key.all
         if self.worker_key is not None:
             return self.worker_key
         return np.arange(self.n_workers, dtype=np.uint64)
@@ -359,8 +386,10 @@ class Labels:
 
     def agreement(self, posterior: Floats) -> Floats | Rows:
         """Expected number of right and of wrong labels of each worker, without weights."""
-        correct = kernels.probability_correct(self.indptr, self.label, posterior)
-        return self.crowd.scatter(np.stack([correct, 1 - correct], axis=1))
+        both = buffers.empty((self.n_labels, 2))
+        both[:, 0] = kernels.probability_correct(self.indptr, self.label, posterior)
+        np.subtract(1.0, both[:, 0], out=both[:, 1])
+        return self.crowd.scatter(both)
 
     def agreement_with_gold(self) -> Floats | Rows:
         """Number of right and of wrong labels of each worker on tasks with a gold answer."""
@@ -416,10 +445,10 @@ def joined(parts: Sequence[Labels]) -> Labels:
     """
     first = parts[0]
     said = np.concatenate([part.n_said for part in parts])
-    weights, gold, features, keys = (
-        [getattr(part, name) for part in parts]
-        for name in ("weight", "gold", "features", "task_key")
+    weights, gold, features = (
+        [getattr(part, name) for part in parts] for name in ("weight", "gold", "features")
     )
+    keys = None if first.task_key is None else [part.task_keys() for part in parts]
     return replace(
         first,
         indptr=np.concatenate([[0], said.cumsum()]).astype(np.int32),
@@ -429,8 +458,15 @@ def joined(parts: Sequence[Labels]) -> Labels:
         gold=None if first.gold is None else np.concatenate(gold),
         first_task=0,
         features=None if first.features is None else csr_array(vstack(features)),
-        task_key=None if first.task_key is None else np.concatenate(keys),
+        task_key=None if keys is None else np.concatenate(keys),
     )
+
+
+def _run(keys: Keys | NameKeys | None, start: int, stop: int) -> Keys | NameKeys | None:
+    """The keys of a run of tasks."""
+    if isinstance(keys, NameKeys):
+        return keys.part(start, stop)
+    return None if keys is None else keys[start:stop]
 
 
 def _size(codes: Codes, declared: int | None) -> int:

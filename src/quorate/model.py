@@ -71,6 +71,9 @@ class Calibration(NamedTuple):
     spread: float = 1.2
 
 
+Start = Literal["last", "first", "nothing"]
+
+
 class Phase(ABC, Generic[P, L, S]):
     """One fold of an algorithm, repeated until it has converged."""
 
@@ -78,6 +81,12 @@ class Phase(ABC, Generic[P, L, S]):
     def max_iter(self) -> int:
         """Rounds at most."""
         return 1
+
+    @property
+    def starts_from(self) -> Start:
+        """The local state that a sweep goes by: that of the sweep before, that of `begin` in every
+        sweep, or none at all. Only the first has to be kept where blocks are in files."""
+        return "last"
 
     @abstractmethod
     def sweep(self, block: Labels, params: P, local: L) -> tuple[L, S]:
@@ -114,6 +123,10 @@ class Opening(AnyPhase):
 
     count: Callable[[Labels, Any], Any]
     first: Callable[[Any], Any]
+
+    @property
+    def starts_from(self) -> Start:
+        return "first"
 
     def sweep(self, block: Labels, params: None, local: Any) -> tuple[Any, Any]:
         return local, self.count(block, local)

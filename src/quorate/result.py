@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 import numpy as np
 import polars as pl
 
-from quorate import __version__, kernels, metrics, saving
+from quorate import __version__, buffers, kernels, metrics, saving
 from quorate.answers import STRATA, AnswersInMemory, Overview, Part
 from quorate.card import MOST_ROWS
 from quorate.engines.threads import Threads
@@ -181,7 +181,8 @@ class Result(Fit):
             return self.saved_spread
         if self.tally.sum() > MOST_VOTES:
             return None
-        return accuracy_intervals(Threads().over(self.votes.blocks))
+        with buffers.reuse():
+            return accuracy_intervals(Threads().over(self.votes.blocks))
 
     @cached_property
     def confusion_intervals(self) -> Intervals:

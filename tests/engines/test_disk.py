@@ -46,6 +46,24 @@ def invoke(*arguments: object) -> Result:
 
 
 @pytest.mark.parametrize(
+    ("method", "keeps"), [("dawid-skene", False), ("mace", False), ("glad", True)]
+)
+def test_posteriors_are_kept_on_disk_only_where_sweeps_go_by_them(
+    votes: Path, method: str, keeps: bool, tmp_path: Path
+) -> None:
+    sizes: list[int] = []
+
+    def look(what: str, done: float, total: float | None, how: str = "") -> None:
+        states = tmp_path.glob("store/unfinished-*/states/*.state")
+        if what.startswith("iteration"):
+            sizes.append(sum(path.stat().st_size for path in states))
+
+    store = tmp_path / "store"
+    quorate.aggregate(str(votes), method, memory="1GB", store=store, max_iter=2, progress=look)
+    assert (max(sizes) > 8 * 60_000) is keeps
+
+
+@pytest.mark.parametrize(
     ("suffix", "method"), [(".csv", "auto"), (".parquet", "dawid-skene"), (".jsonl", "one-coin")]
 )
 def test_a_bound_on_memory_changes_nothing_in_the_output(

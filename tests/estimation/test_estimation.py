@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from scipy.stats import beta, hypergeom, norm
+from scipy.stats import hypergeom, norm
 
 import quorate
 from quorate import DataError, UsageError
@@ -66,14 +66,49 @@ def test_answers_alone_hold_every_number_that_mid_p_does_not_exclude(
     assert alone.share_of_these(x, n, n_tasks, 0.95) == (held[0], held[-1])
 
 
-def test_score_that_says_nothing_gives_jeffreys_interval() -> None:
-    value = np.repeat([1.0, 0.0], [13, 37])
+@pytest.mark.parametrize("n_yes", [2, 13, 25])
+def test_score_that_says_nothing_gives_the_mid_p_interval(n_yes: int) -> None:
+    value = np.repeat([1.0, 0.0], [n_yes, 50 - n_yes])
     candidate = prediction.nothing(np.zeros(1000), 50)
-    answers = calibration.Answers.even(value)
+    answers = calibration.Answers.even(value, 1_000_000)
     found = calibration.evidence([candidate], answers)
-    middle, low, high = calibration.quantiles(found, found.log_weight, 0.95)
-    expected = beta(13.5, 37.5).ppf([0.5, 0.025, 0.975])
-    np.testing.assert_allclose([middle, low, high], expected, atol=2e-3)
+    _, low, high = calibration.quantiles(found, found.log_weight, 0.95)
+    assert (low, high) == pytest.approx(alone.share_of_more(n_yes, 50, 0.95), abs=4e-3)
+
+
+def test_answers_that_were_drawn_alike_have_the_variance_of_sampling_without_replacement() -> None:
+    answers = calibration.Answers.even(np.ones(30), 200)
+    assert (answers.weight == 1).all()
+    assert answers.share.sum() == pytest.approx((1 - 30 / 200) / 30)
+
+
+def test_answers_of_a_plan_have_the_variance_of_their_sample() -> None:
+    random = np.random.default_rng(2)
+    spread = random.uniform(0.01, 0.25, 400)
+    pi = sampling.inclusion(spread, 60)
+    keys = np.arange(400, dtype=np.uint64)
+    told, seen = [], []
+    truth = (random.random(400) < 0.5).astype(float)  # as far from a half as v says, on average
+    error = np.where(truth > 0, 1, -1) * np.sqrt(spread)
+    for seed in range(300):
+        known = sampling.drawn(pi, keys, seed)
+        answers = calibration.Answers.drawn(truth[known], pi[known], 400)
+        told.append(float(answers.share @ spread[known]))
+        seen.append(float((error[known] / pi[known]).sum() / (1 / pi[known]).sum()))
+    assert np.mean(told) == pytest.approx(np.var(seen), rel=0.2)
+
+
+def test_folds_are_learned_as_if_each_had_been_left_out() -> None:
+    random = np.random.default_rng(1)
+    features = random.normal(size=(23, 5))
+    kernel, target, fold = features @ features.T, random.normal(size=23), np.arange(23) % 4
+    weight, score = prediction._fold_by_fold(kernel, target, fold, 3.0)
+    for each in range(4):
+        seen, hidden = fold != each, fold == each
+        gram = kernel[np.ix_(seen, seen)] + 3.0 / 23 * np.eye(seen.sum())
+        naive = np.linalg.solve(gram, target[seen] - target[seen].mean())
+        np.testing.assert_allclose(weight[seen, each], naive, atol=1e-9)
+        np.testing.assert_allclose(score[hidden], kernel[np.ix_(hidden, seen)] @ naive, atol=1e-9)
 
 
 def test_with_many_answers_it_is_ppi_plus_plus() -> None:
@@ -90,9 +125,9 @@ def test_with_many_answers_it_is_ppi_plus_plus() -> None:
     scores = [prediction.nothing(g, n), prediction._of_consensus(
         prediction.log_odds(0.1 + 0.8 * judge), np.arange(n_tasks) >= n, known
     )]  # fmt: skip
-    answers = calibration.Answers.even(y)
+    answers = calibration.Answers.even(y, n_tasks)
     found = calibration.evidence(scores, answers)
-    tasks = Tasks(n_tasks, 1 - n / n_tasks, these=False)
+    tasks = Tasks(n_tasks, these=False)
     ours = figure(found, found.log_weight, answers, tasks, 0.95)
     assert ours.estimate == pytest.approx(centre, abs=0.002)
     assert ours.width == pytest.approx(2 * norm.ppf(0.975) * np.sqrt(variance), rel=0.04)
@@ -129,9 +164,9 @@ def test_intervals_hold(share: float) -> None:
     for _ in range(60):
         at = random.permutation(400)[:30]
         known = prediction.Known(at, truth[at], np.arange(30) % 10)
-        answers = calibration.Answers.even(truth[at])
+        answers = calibration.Answers.even(truth[at], 400)
         found = calibration.evidence(prediction.candidates(consensus, matrix, known), answers)
-        ours = figure(found, found.log_weight, answers, Tasks(400, 1 - 30 / 400), 0.95)
+        ours = figure(found, found.log_weight, answers, Tasks(400), 0.95)
         low, high = alone.share_of_these(int(truth[at].sum()), 30, 400, 0.95)
         held += ours.low - 1e-9 <= truth.mean() <= ours.high + 1e-9
         narrower += ours.width / (high - low) / 60
@@ -183,12 +218,13 @@ def test_groups_have_rows_of_their_own_and_can_be_compared() -> None:
 
 
 def test_pairs_of_tasks_make_the_difference_narrower() -> None:
+    """Where judges are poor: good ones leave nothing for the pairs to explain."""
     random = np.random.default_rng(8)
     hard = random.random(500)
     rows, gold = [], []
     for system, gain in (("A", 0.0), ("B", 0.05)):
         truth = hard < 0.5 + gain
-        said = np.where(random.random((500, 3)) < 0.9, truth[:, None], ~truth[:, None])
+        said = np.where(random.random((500, 3)) < 0.65, truth[:, None], ~truth[:, None])
         rows += [
             (f"{i}{system}", f"j{j}", str(said[i, j]), system, i)
             for i in range(500)
@@ -242,6 +278,48 @@ def test_column_of_swaps_turns_positions_into_answers() -> None:
     votes = pl.concat([votes, votes.with_columns(worker=pl.lit("k"))])
     found = quorate.estimate(votes, swap="swap")
     assert found["second"].votes_alone > 0.9  # swapped and first is the second, whoever looks
+
+
+def test_groups_of_votes_with_swaps() -> None:
+    rows = [
+        (t, judge, "first" if (t % 3 > 0) != swap else "second", int(swap), "ab"[t % 2])
+        for t in range(90)
+        for judge in "xy"
+        for swap in (False, True)
+    ]
+    columns = ["task", "worker", "label", "swap", "topic"]
+    votes = pl.DataFrame(rows, schema=columns, orient="row")
+    found = quorate.estimate(votes, swap="swap", by="topic", gold=dict.fromkeys((1, 2, 4), "first"))
+    assert found["a", "first"].tasks == 45 and found["b", "first"].known == 1
+    assert found["a", "first"].votes_alone == pytest.approx(2 / 3, abs=0.1)
+
+
+def test_pairs_of_which_one_task_is_known_are_compared_as_groups() -> None:
+    votes, gold = panel(200)
+    votes = votes.with_columns(
+        system=pl.when(pl.col("task").str.slice(1).cast(pl.Int64) < 100).then(pl.lit("A"))
+        .otherwise(pl.lit("B")),
+        item=pl.col("task").str.slice(1).cast(pl.Int64) % 100,
+    )  # fmt: skip
+    known = pl.concat([gold[:40], gold[150:190]])  # no pair has both answers
+    how: dict[str, Any] = {"by": "system", "compare": ("A", "B"), "gold": known}
+    found = quorate.estimate(votes, pair="item", **how)
+    assert found.difference == quorate.estimate(votes, **how).difference
+    assert any("too few pairs" in note for note in found.notes)
+
+
+def test_interval_is_never_wider_than_that_of_the_answers_alone() -> None:
+    votes, gold = panel(150, share=0.03, seed=3)
+    for seed in range(6):
+        for one in quorate.estimate(votes, gold=some(gold, 20, seed)).figures:
+            assert one.answers_low is not None and one.answers_high is not None
+            assert one.high - one.low <= one.answers_high - one.answers_low + 1e-9
+
+
+def test_level_is_that_of_the_interval_without_answers_too() -> None:
+    votes, _ = panel(100)
+    wide, narrow = (quorate.estimate(votes, level=level)["yes"] for level in (0.99, 0.8))
+    assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
 
 
 def test_known_tasks_that_look_unlike_the_rest_are_noted() -> None:
@@ -332,6 +410,10 @@ def test_command(tmp_path: Path) -> None:
         ({"plan": 5, "gold": {"t1": "yes"}}, "leave gold out"),
         ({"sampling": {"t1": -1}, "gold": {"t1": "yes"}}, "no weight above 0"),
         ({"golde": {}}, "did you mean 'gold'"),
+        ({"ties": 0.2}, "say which"),
+        ({"ties": 2, "compare": ("yes", "no")}, "from 0 to 1"),
+        ({"sampling": {"t1": 1}}, "give them too"),
+        ({"pair": "item"}, "say which groups"),
     ],
 )
 def test_refused_in_one_sentence(how: dict[str, Any], sentence: str) -> None:

@@ -98,8 +98,8 @@ def test_cheaper_panel_drops_what_adds_nothing() -> None:
     found = quorate.panel(votes, gold=gold, costs=costs, max_loss=0.02)
     assert found.cheaper is not None
     assert {f"j{j}" for j in range(5, 9)} & set(found.cheaper.dropped)
-    assert found.cheaper.saved > 0.5
-    assert found.cheaper.accuracy_without > found.cheaper.accuracy - 0.06
+    assert found.cheaper.saved > 0.3
+    assert found.cheaper.accuracy_without >= found.cheaper.accuracy - 0.02
 
 
 def test_without_known_answers_the_consensus_judges_and_that_is_said() -> None:
@@ -129,3 +129,22 @@ def test_effective_number_of_one_label_each() -> None:
     labels = Labels.from_codes([0, 1, 2], [0, 1, 2], [0, 1, 0])
     found = errors.errors_of(labels, np.eye(2)[[0, 1, 1]])
     assert np.isfinite(errors.worth(found, np.random.default_rng(0)).effective)
+
+
+def test_judges_who_never_err_together_are_not_worth_more_than_their_number() -> None:
+    turn = np.arange(400) % 8
+    wrong = turn[:, None] == np.arange(4)  # one at a time, so that errors correlate negatively
+    votes = votes_of(wrong.astype(int))
+    found = quorate.panel(votes, gold=dict.fromkeys(range(399), 0) | {399: 1}).effective
+    assert found.correlation < 0
+    assert found.effective == found.judges == found.high == 4 and found.low <= 4
+
+
+def test_two_orders_of_a_judge_are_one_judge_whose_position_bias_is_shown() -> None:
+    truth = [str(1 + t % 2) for t in range(60)]
+    rows = [(t, f"{name}#{o}", truth[t]) for t in range(60) for name in "xy" for o in "ab"]
+    rows += [(t, f"first#{o}", "12"[o == "b"]) for t in range(60) for o in "ab"]
+    found = quorate.panel(rows, gold=dict(enumerate(truth)))
+    assert found.effective.judges == 3 and found.judges["judge"].to_list() == ["x", "y", "first"]
+    assert {one.judge: one.bias for one in found.positions}["first"] == 0.5
+    assert found.as_dict()["positions"][0]["pairs"] == 60

@@ -23,9 +23,11 @@ from quorate.models import (
     Majority,
     OneCoinBayes,
     TwoKinds,
+    em,
     ladder,
 )
 from quorate.models import auto as module
+from quorate.models.members import EVERYBODY, WITHOUT_MATRICES
 from quorate.result import Overview, Result
 from quorate.trust import ExpectedError, Shift
 
@@ -243,6 +245,50 @@ def test_it_has_converged_after_all_its_steps_or_when_settled_but_not_when_cut_s
     assert settled.iterations < 10 and settled.converged
     longer = auto(labels, tol=0.0, max_iter=12)
     assert (longer.iterations, longer.converged) == (12, True)
+
+
+def test_models_that_have_settled_rest_until_the_last_sweep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    labels = simulate(40, 800, 10, seed=1).labels
+    judged = Auto().judged(fit(Auto(), labels).params)
+    swept: dict[str, int] = {}
+    for model in judged.members.models:
+        kind = type(model)
+
+        def sweep(self: Any, *given: Any, kind: Any = kind, whole: Any = kind.sweep) -> Any:
+            swept[kind.__name__] = swept.get(kind.__name__, 0) + 1
+            return whole(self, *given)
+
+        monkeypatch.setattr(kind, "sweep", sweep)
+    result = fit(judged, labels, engine=Threads(1))
+    n_blocks = len(labels.cuts()) - 1
+    sweeps = [count / n_blocks for count in swept.values()]
+    assert max(sweeps) == result.iterations > min(sweeps) > 2
+    assert all(
+        sums != ()
+        for _, sums, of_model in judged.members.present(result.stats.members, result.params.members)
+    )
+    with_all_steps = fit(replace(judged, tol=0.0), labels)
+    assert np.abs(result.posterior - with_all_steps.posterior).mean() < 0.005
+    assert (result.answers == with_all_steps.answers).mean() > 0.99
+    assert result.objective[-1] == pytest.approx(with_all_steps.objective[-1], rel=1e-3)
+
+
+def test_the_vote_is_counted_once_for_all_models() -> None:
+    for n_classes in (3, kernels.FEW_CLASSES + 1):
+        labels = crowd(n_classes=n_classes)
+        members = Auto().members
+        counts = members.count_vote(labels, split=80, present=EVERYBODY)
+        assert (counts.by_truth == ()) == (n_classes == 3)
+        *of_em, _ = zip(members.models, members.first_params(counts, EVERYBODY), strict=True)
+        for model, params in of_em:
+            own = model.from_vote(em.FromVote(model).sweep(labels, None, labels.vote_shares())[1])
+            np.testing.assert_array_equal(params[0], own[0])
+    without = members.first_params(
+        members.count_vote(labels, 80, WITHOUT_MATRICES), WITHOUT_MATRICES
+    )
+    assert without.hierarchical == without.two_kinds == ()
 
 
 def test_which_votes_are_held_out_does_not_depend_on_blocks() -> None:

@@ -145,13 +145,13 @@ def test_every_number_in_a_sentence_is_one_of_the_dictionary(report: dict[str, A
 def test_every_part_and_every_table_is_there(report: dict[str, Any]) -> None:
     html = page_of(report)
     page = Page(html)
-    parts = "findings workers disputed overruled classes agreement kinds repeats gold time speed"
-    for part in (*parts.split(), "next", "record"):
+    parts = "findings workers disputed overruled classes agreement kinds panel repeats gold time"
+    for part in (*parts.split(), "speed", "next", "record"):
         assert part in page.ids
     for sentence in report["headline"]:
         assert " ".join(sentence.split()) in page.text
     for at in COLUMNS:
-        assert f'data-at="{at}"' in html or at == "features.rows"
+        assert f'data-at="{at}"' in html or at in ("features.rows", "panel.positions.rows")
 
 
 def test_names_are_shown_and_never_run() -> None:

@@ -242,6 +242,32 @@ def test_answers_that_are_given_again_are_compared() -> None:
     assert report_of(quorate.aggregate(plain))["repeats"] is None
 
 
+def test_judges_who_share_their_tasks_are_a_panel() -> None:
+    random = np.random.default_rng(1)
+    truth = random.integers(2, size=80)
+    said = {name: np.where(random.random(80) < 0.8, truth, 1 - truth) for name in "xyz"}
+    said["copy"] = said["x"]
+    votes = [(t, name, "ab"[label[t]]) for name, label in said.items() for t in range(80)]
+    gold = {t: "ab"[truth[t]] for t in range(40)}
+    view = report_of(quorate.aggregate(votes, gold=gold))["panel"]
+    assert view["against"] == "known answers" and view["judges"] == view["of"] == 4
+    assert view["low"] <= view["effective"] < 3.5 and view["positions"] is None
+    alike = {row["worker"]: (row["other_worker"], row["correlation"]) for row in view["rows"]}
+    assert alike["copy"] == ("x", pytest.approx(1.0))
+    assert "are worth" in view["say"][0]
+    apart = [(t, f"w{(t + k) % 60}", "ab"[t % 2]) for t in range(60) for k in range(3)]
+    assert report_of(quorate.aggregate(apart))["panel"] is None
+
+
+def test_position_bias_of_judges_is_in_the_report() -> None:
+    votes = [(t, f"{name}#{o}", "ab"[t % 2]) for t in range(40) for name in "xy" for o in "ab"]
+    votes += [(t, f"first#{o}", "ab"[o == "b"]) for t in range(40) for o in "ab"]
+    view = report_of(quorate.aggregate(votes))["panel"]
+    rows = {row["worker"]: row for row in view["positions"]["rows"]}
+    assert rows["first"]["bias"] == 0.5 and rows["x"]["changed"] == 0.0
+    assert view["judges"] == 3 and "comes first 50.0% too often" in view["say"][1]
+
+
 def test_bias_is_said_in_words() -> None:
     names = ["cat", "dog", "bird"]
     matrix = np.array([[10.0, 8.0, 0.0], [0.0, 10.0, 0.0], [0.0, 6.0, 0.0]])

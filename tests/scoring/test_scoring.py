@@ -225,3 +225,12 @@ def test_on_graded_sets_the_consensus_is_nearer_to_gold_than_the_mean(
     found = quorate.scores(votes).scores_frame.join(gold, on="task")  # type: ignore[arg-type]
     error, plain = (np.square(found[of] - found["label"]).mean() for of in ("score", "mean"))  # type: ignore[index]
     assert error < 0.95 * plain
+
+
+def test_slips_that_all_go_one_way_do_not_move_the_level() -> None:
+    random = np.random.default_rng(4)
+    grade = random.choice([0.0, 0.0, 0.0, 1.0, 3.0], 400)
+    said = grade[:, None] + random.normal(0, 0.2, (400, 6))
+    said = np.where(random.random(said.shape) < 0.08, 3.0, said)  # most grades are below 3
+    found = quorate.scores([(t, j, said[t, j]) for t in range(400) for j in range(6)]).scores
+    assert found["score"].mean() == pytest.approx(said.mean(), abs=0.02)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from quorate.engines.threads import Threads
 from quorate.models import make
 from quorate.models.one_coin import one_coin_confusion
 from quorate.trust import Spread, accuracy_intervals, confusion_intervals
+from quorate.trust.accuracies import PASSES
 from quorate.trust.matrices import SimulatedCrowd
 from quorate.votes import MemoryBlocks
 
@@ -235,3 +237,21 @@ def test_several_right_answers_and_settled_votes_have_them_too() -> None:
             online.add((t, w, "ab"[(t + (w == "z")) % 2]))
     settled = online.settle()
     assert tuple(online.worker("x"))[2:] == settled.workers.row(0)[3:]
+
+
+def test_workers_are_judged_by_the_others_in_two_sweeps_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowd, _ = drawn(20, 200, 5, 3, seed=0)
+    sweeps: list[str] = []
+    fold = Threads(1).over(MemoryBlocks(crowd.labels))
+    sweep = fold.sweep
+
+    def counted(function: Any, params: Any, **more: Any) -> Any:
+        sweeps.append(function.__name__)
+        return sweep(function, params, **more)
+
+    monkeypatch.setattr(fold, "sweep", counted)
+    accuracy_intervals(fold)
+    assert sweeps[0] == "_vote_stats" and sweeps.count("_support_from_others") == 2
+    assert len(sweeps) <= 3 + PASSES

@@ -112,3 +112,29 @@ def test_a_table_of_class_shares_in_the_callers_kind() -> None:
     assert table["label"].to_list() == ["no", "yes"]
     assert table["share"].sum() == pytest.approx(1)
     assert (table["low"] <= table["share"]).all() and (table["share"] <= table["high"]).all()
+
+
+def test_the_strata_of_answers_in_loops() -> None:
+    random = np.random.default_rng(3)
+    posterior = random.dirichlet([0.4, 0.3, 0.2], 50)
+    posterior[0] = [1.0, 0.0, 0.0]
+    chosen = posterior.argmax(axis=1).astype(np.int32)
+    gold = np.where(random.random(50) < 0.2, chosen, -1)
+    found = Overview.of(posterior, chosen, 0.6, gold)
+    strata = np.zeros_like(found.strata)
+    for row, answer, known in zip(posterior, chosen, gold, strict=True):
+        if known >= 0:
+            continue
+        place = int(stratum(row[answer]))
+        others = np.delete(row, answer)
+        strata[place, 0] += 1 - row[answer]
+        strata[place, 1 + answer] += 1
+        left = np.insert(others / others.sum(), answer, 0.0) if others.sum() else np.full(3, 1 / 3)
+        strata[place, 4:] += left
+    np.testing.assert_allclose(found.strata, strata, atol=1e-12)
+    second = np.sort(posterior, axis=1)[:, 1]
+    assert found.near_ties == int((posterior.max(axis=1) - second < 0.1).sum())
+    assert (found.undecided, found.known) == (
+        int((posterior.max(axis=1) < 0.6).sum()),
+        int((gold >= 0).sum()),
+    )

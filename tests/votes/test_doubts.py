@@ -26,6 +26,7 @@ def numbered(n: int, shape: str) -> list[tuple[str, str, str]]:
         ([("t", "ann", "yes"), ("u", "bob", "no")], "No task has two votes"),
         (numbered(11, "{}"), "The labels are 11 different numbers"),
         (numbered(12, "{}.5"), "The labels are 12 different numbers"),
+        (numbered(101, "text {}"), "101 different labels: is this the label column?"),
     ],
 )
 def test_a_doubt_is_a_note_of_every_method(votes: Any, sentence: str) -> None:
@@ -40,6 +41,7 @@ def test_a_doubt_is_a_note_of_every_method(votes: Any, sentence: str) -> None:
         [(*pair, label) for pair, label in zip(PAIRS, ("yes", "no", "no", "no"), strict=True)],
         numbered(11, "class {}"),
         numbered(5, "{}"),
+        numbered(100, "text {}"),
     ],
 )
 def test_nothing_is_said_of_usual_votes(votes: Any) -> None:

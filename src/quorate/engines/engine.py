@@ -16,12 +16,13 @@ Sweep = Callable[[Labels, Any, Any], tuple[Any, Any]]
 def stateless(engine: Engine, blocks: Blocks) -> Fold:
     """A fold over blocks for sweeps that need no local state."""
     fold = engine.over(blocks)
-    fold.begin(_no_state)
+    fold.begin(no_state)
     return fold
 
 
-def _no_state(block: Labels) -> None:
-    return None
+def no_state(block: Labels) -> None:
+    """No local state, of blocks whose sweeps need none."""
+    return
 
 
 class Fold(Protocol):

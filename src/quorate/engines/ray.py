@@ -145,6 +145,11 @@ def _call(function: Callable[[Any], Any], item: Any) -> Any:
     return function(item)
 
 
+# Made once: each remote function that is made is sent to every process by itself.
+_called: Any = ray.remote(num_cpus=CPU_PER_CALL, max_retries=-1)(_call)
+_sum_of: Any = ray.remote(num_cpus=0, max_retries=-1)(sum_of)
+
+
 class Ray:
     """Engine on the processes of a Ray cluster: a running one, by `address`, or one on this
     machine's cores. The `store` is a directory that every node reaches; without one votes are
@@ -220,11 +225,10 @@ class Ray:
 
     def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Map a function over items, in order, each by whichever process is free."""
-        call = ray.remote(num_cpus=CPU_PER_CALL, max_retries=-1)(_call)
         shared = ray.put(function)
         waiting: deque[Any] = deque()
         for item in items:
-            waiting.append(call.remote(shared, item))
+            waiting.append(_called.remote(shared, item))
             if len(waiting) > 2 * self.n_cpus:
                 yield _result_of(waiting.popleft())
         while waiting:
@@ -305,11 +309,10 @@ class RayFold:
                 for workers in self._workers
             ],
         )
-        add = ray.remote(num_cpus=0, max_retries=-1)(sum_of)
         while len(sums) > 1:
             pairs = zip(sums[::2], sums[1::2], strict=False)
             odd = sums[-1:] if len(sums) % 2 else []
-            sums = [add.remote(one, other) for one, other in pairs] + odd
+            sums = [_sum_of.remote(one, other) for one, other in pairs] + odd
         return sums[0]
 
     def _ask(self, what: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

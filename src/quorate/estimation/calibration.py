@@ -1,4 +1,4 @@
-"""What is true of all tasks, from scores of all and the answers of some: a posterior on a grid.
+"""What is true of all tasks, from scores of all and the answers of some, on a grid.
 
 With s a score of each task (the log-odds of a class by the consensus, for instance) that has not
 seen the task's own answer, the answers y of n of N tasks are modelled as
@@ -12,15 +12,32 @@ zero, so that the mean of p over the other tasks needs no score to be right (it 
 estimator of survey sampling, with a logistic link).
 
 Instead of a the model is written in theta, the mean of p over the tasks whose answers are unknown:
-for every b there is one a(theta, b). The prior of theta is Jeffreys' beta(1/2, 1/2), the slopes of
-each candidate score have a prior of their own, and the posterior of theta is summed over slopes and
-candidates, each weighted by how well it predicts the known answers:
+for every b there is one a(theta, b). Half of the prior is Jeffreys' beta(1/2, 1/2) of theta, which
+knows nothing of the score; half is Jeffreys' of expit(a), the share of the class among tasks on
+which the score is undecided, by which a score that leans far to one side is possible and not as
+likely as one that is fair. With b = 0 they are the same. The slopes of each candidate score have a
+prior of their own, and the posterior of theta is summed over slopes and candidates, each weighted
+by how well it predicts the known answers:
 
     P(theta | y) = sum over (candidate, b) of P(candidate, b | y) P(theta | candidate, b, y)   (2)
 
 No answers among the rarer class, no error of the score, shares near 0 or 1: the likelihood is exact
-there, where a variance estimated from residuals is zero. With b = 0 alone, (2) is Jeffreys'
-interval of a binomial share.
+there, where a variance estimated from residuals is zero. Answers come one by one, so that what they
+say of a jumps; as in the mid-p interval of a share (Lancaster 1961), each row of (2) is the mean of
+two distributions, with half an answer more of either kind: its likelihood times exp(a / 2) and
+exp(-a / 2). With b = 0 these are the beta distributions of Clopper and Pearson's two bounds.
+
+Of tasks that were drawn with probabilities pi, each answer stands for w = 1 / pi - 1 of the tasks
+whose answers are unknown, and counts w in the likelihood. The variance of the mean over all N tasks
+is then, with v = p(1 - p),
+
+    T = sum over the known of w v / (pi N²)                                                  (3)
+
+(1 - n / N) v / n where all were drawn alike, and the logarithm of the likelihood is multiplied by
+what makes its variance of theta that one: by 1 / (1 - n / N) where all were drawn alike. Where
+answers are further from p than v says, T is larger by the mean of (y - p)² / v, as far as there are
+answers to tell: (1) need not be right for the interval to hold. How well a row predicts is judged
+by the answers as they are, each counting 1.
 
 Values between 0 and 1 other than these two are taken for a quasi-likelihood: the log-likelihood is
 divided by their dispersion, the mean of (y - p)² / p(1 - p).
@@ -33,61 +50,86 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit
 
 from quorate.kernels import Floats
 
 BINS, LEVELS = 40, 61  # points of the scores' histogram, and of a
 COARSE, FINE = 40, 60  # points of theta, first everywhere, then where the posterior is
+AS_MODELLED = 50.0  # answers that vary as (1) says, beside those that are known
+LEAST_SPREAD = 1e-6  # of an answer, however sure
 NEGLIGIBLE = 1e-5  # posterior probability beyond which theta is not looked at
-FAR, MOST_ODDS = (
-    8.0,
-    80.0,
-)  # log-odds beyond which a level makes no difference, and an exponential is infinite
-LEAST_LEFT = 0.2  # of the likelihood's weight, whatever was spent on learning the score
+FAR = 8.0  # log-odds beyond which a level makes no difference
+MOST_ODDS = 80.0  # beyond which an exponential is infinite
 EVERYWHERE = (0.0, np.pi / 2)  # in angles whose squared sine is theta: Jeffreys' prior is uniform
 
 
 class Candidate(NamedTuple):
     """A score of tasks that may predict their answers: ``unknown[fold, task]`` as each fold's
     learner scores the tasks without answers, ``known[task]`` as the learner scores each known one
-    that has not seen it; the slopes b that are possible, the logarithm of their prior weights, and
-    the answers that were spent on learning it."""
+    that has not seen it; the slopes b that are possible, and the logarithm of their weights."""
 
     unknown: Floats
     known: Floats
     slopes: Floats
     log_prior: Floats
-    spent: float
 
 
 class Answers(NamedTuple):
-    """Known answers, as values from 0 to 1, and what each counts: with equal weights 1."""
+    """Known answers, as values from 0 to 1, what each counts, and its `share` in the variance of
+    the mean over all tasks: what the chance that is left in it is multiplied by."""
 
     value: Floats
     weight: Floats
+    share: Floats
 
     @classmethod
-    def even(cls, value: Floats) -> Answers:
-        return cls(value, np.ones(len(value)))
+    def drawn(cls, value: Floats, probability: Floats, n_tasks: int) -> Answers:
+        """Answers of tasks that were drawn with these probabilities, up to a factor.
+
+        Each stands for 1 / pi - 1 tasks whose answers are unknown; the weights add up to as many
+        even draws as tell as much (Kish)."""
+        if not len(value):
+            return cls(value, value, value)
+        scaled = np.minimum(probability * float((1 / probability).sum()) / n_tasks, 1.0)
+        stands_for = 1 / scaled - 1
+        counts = stands_for if stands_for.any() else np.ones(len(value))
+        weight = counts * float(counts.sum() / (counts**2).sum())
+        return cls(value, weight, stands_for / scaled / n_tasks**2)
+
+    @classmethod
+    def even(cls, value: Floats, n_tasks: int) -> Answers:
+        """Answers of tasks that were drawn evenly."""
+        return cls.drawn(value, np.full(len(value), len(value) / n_tasks), n_tasks)
+
+    @property
+    def alike(self) -> Answers:
+        """The same answers, each of which counts 1."""
+        return self._replace(weight=np.ones(len(self.value)))
+
+    @property
+    def mean(self) -> float:
+        return float(self.weight @ self.value / self.weight.sum())
 
 
 class Evidence(NamedTuple):
-    """``log_likelihood[row, theta]`` for each candidate and slope, its prior, the share of the
-    likelihood that is left after learning, the mean of p(1 - p) at the best theta, and the angles
-    between which each theta lies."""
+    """For each candidate and slope, a row: the log-likelihood ``fit[row, theta]`` of the answers,
+    and what is left of it for theta after weights and sampling (3); half the level a, which is what
+    half an answer more would add; the row's prior and the variance of the mean over all tasks; and
+    the angles between which each theta lies."""
 
+    fit: Floats
     log_likelihood: Floats
+    half_answer: Floats
     log_prior: Floats
-    left: Floats
-    spread: Floats
+    variance: Floats
     angles: Floats
 
     @property
     def log_weight(self) -> Floats:
         """Log of how well each row predicts the answers, times its prior."""
-        most = self.log_likelihood.max(axis=1)
-        mean = np.exp(self.log_likelihood - most[:, None]).mean(axis=1)
+        most = self.fit.max(axis=1)
+        mean = np.exp(self.fit - most[:, None]).mean(axis=1)
         weight: Floats = np.log(mean) + most + self.log_prior
         return weight
 
@@ -96,19 +138,21 @@ def evidence(
     candidates: Sequence[Candidate], answers: Answers, dispersion: float = 1.0
 ) -> Evidence:
     """The likelihood of the answers under every candidate and slope, where theta may be."""
-    levels = [_histogram(candidate.unknown.ravel()) for candidate in candidates]
+    tables = [LevelTable.of(candidate, answers) for candidate in candidates]
+    even = bool((answers.weight == 1).all())
+    models = tables if even else [LevelTable.of(each, answers.alike) for each in candidates]
+    prior = np.concatenate([candidate.log_prior for candidate in candidates])
 
     def at(angles: Floats) -> Evidence:
         theta = np.sin((angles[1:] + angles[:-1]) / 2) ** 2
-        rows = [
-            _rows(candidate, histogram, answers, theta)
-            for candidate, histogram in zip(candidates, levels, strict=True)
-        ]
-        likelihood, spread = (np.concatenate(part) for part in zip(*rows, strict=True))
-        n = max(len(answers.value), 1)
-        left = [np.full(len(c.slopes), max(1 - c.spent / n, LEAST_LEFT)) for c in candidates]
-        prior = np.concatenate([candidate.log_prior for candidate in candidates])
-        return Evidence(likelihood / dispersion, prior, np.concatenate(left), spread, angles)
+        rows = [table.rows(theta) for table in tables]
+        likelihood, level, variance, left = (np.concatenate(p) for p in zip(*rows, strict=True))
+        fit = likelihood if even else np.concatenate([each.rows(theta)[0] for each in models])
+        sharp = likelihood * left[:, None] / dispersion
+        half = level / (2 * dispersion)
+        of_theta = _log_prior(level, angles)
+        fit, sharp = fit / dispersion + of_theta, sharp + of_theta
+        return Evidence(fit, sharp, half, prior, variance * dispersion, angles)
 
     coarse = at(np.linspace(*EVERYWHERE, COARSE + 1))
     likely = np.flatnonzero(density(coarse, coarse.log_weight) > NEGLIGIBLE)
@@ -116,24 +160,35 @@ def evidence(
     return at(np.linspace(coarse.angles[first], coarse.angles[last], FINE + 1))
 
 
+def _log_prior(level: Floats, angles: Floats) -> Floats:
+    """The prior of theta, against Jeffreys', which is even in its angles: half of it is Jeffreys'
+    prior of expit(a)."""
+    steepness = np.maximum(np.gradient(level, angles[1] - angles[0], axis=1), 1e-9)
+    of_level = (log_expit(level) + log_expit(-level)) / 2 + np.log(steepness / 2)
+    log_prior: Floats = np.logaddexp(of_level, 0) - np.log(2)
+    return log_prior
+
+
 def density(found: Evidence, log_weight: Floats) -> Floats:
-    """The posterior probability of each point of theta (2), given the rows' weights."""
+    """The probability of each point of theta (2), given the rows' weights."""
     weight = np.exp(log_weight - log_weight.max())
-    likelihood = found.log_likelihood - found.log_likelihood.max(axis=1, keepdims=True)
-    each = np.exp(likelihood * found.left[:, None])
-    each /= each.sum(axis=1, keepdims=True)
+    each = np.zeros_like(found.log_likelihood)
+    for more in (found.half_answer, -found.half_answer):
+        log = found.log_likelihood + more
+        part = np.exp(log - log.max(axis=1, keepdims=True))
+        each += part / part.sum(axis=1, keepdims=True) / 2
     mixed: Floats = (weight / weight.sum()) @ each
     return mixed
 
 
-def mean_spread(found: Evidence, log_weight: Floats) -> float:
-    """The posterior mean of p(1 - p): what is left to chance in an answer."""
+def mean_variance(found: Evidence, log_weight: Floats) -> float:
+    """The mean, by the rows' weights, of the variance of the mean over all tasks."""
     weight = np.exp(log_weight - log_weight.max())
-    return float(weight @ found.spread / weight.sum())
+    return float(weight @ found.variance / weight.sum())
 
 
 def quantiles(found: Evidence, log_weight: Floats, level: float) -> tuple[float, float, float]:
-    """The median, and the bounds that hold the middle share `level` of the posterior."""
+    """The median, and the bounds that hold the middle share `level`."""
     cumulated = np.concatenate([[0.0], density(found, log_weight).cumsum()])
     outside = (1 - level) / 2
     angles = np.interp([outside, 0.5, 1 - outside], cumulated, found.angles)
@@ -141,36 +196,70 @@ def quantiles(found: Evidence, log_weight: Floats, level: float) -> tuple[float,
     return float(middle), float(low), float(high)
 
 
-def _rows(
-    candidate: Candidate, histogram: tuple[Floats, Floats], answers: Answers, theta: Floats
-) -> tuple[Floats, Floats]:
-    """The log-likelihood ``[slope, theta]``, and the mean of p(1 - p) of each slope."""
-    centre, mass = histogram
-    at = np.array([_levels(b * centre, mass, theta) for b in candidate.slopes])
-    odds = at[:, :, None] + candidate.slopes[:, None, None] * candidate.known
-    odds = odds.astype(np.float32)  # of many numbers, of which only sums are needed
-    of_no = np.log(1 + np.exp(np.minimum(odds, MOST_ODDS)))
-    likelihood = odds @ (answers.weight * answers.value).astype(
-        np.float32
-    ) - of_no @ answers.weight.astype(np.float32)
-    best = at[np.arange(len(at)), likelihood.argmax(axis=1)]
-    p = expit(best[:, None] + candidate.slopes[:, None] * centre)
-    return likelihood, (p * (1 - p)) @ mass
+class LevelTable(NamedTuple):
+    """A candidate with its answers: the mean of p over the unknown tasks by slope and level a, as
+    ``log_odds[slope, level]``, and scores that stand for all, each with what it stands for."""
+
+    candidate: Candidate
+    answers: Answers
+    level: Floats
+    log_odds: Floats
+    known: tuple[Floats, Floats]
+
+    @classmethod
+    def of(cls, candidate: Candidate, answers: Answers) -> LevelTable:
+        centre, mass = _histogram(candidate.unknown.ravel())
+        mass = mass / mass.sum()
+        odds = candidate.slopes[:, None] * centre
+        first, last = -odds.max(axis=1, keepdims=True) - FAR, FAR - odds.min(axis=1, keepdims=True)
+        level = first + (last - first) * np.linspace(0, 1, LEVELS)
+        mean = _short_expit(level[:, :, None] + odds[:, None, :]) @ mass.astype(np.float32)
+        log_odds = logit(np.clip(mean, 1e-6, 1 - 1e-6))
+        return cls(candidate, answers, level, log_odds, _histogram(candidate.known, answers.weight))
+
+    def rows(self, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Log-likelihood and level ``[slope, theta]``, and of each slope the variance of the mean
+        over all tasks, and how many times less that is than the likelihood says (3)."""
+        wanted, slope = logit(theta), self.candidate.slopes[:, None]
+        of_slopes = zip(self.log_odds, self.level, strict=True)
+        at = np.array([np.interp(wanted, mean, level) for mean, level in of_slopes])
+        score, weight = self.known
+        odds = (at[:, :, None] + slope[:, :, None] * score).astype(np.float32)
+        of_no = np.log(1 + np.exp(np.minimum(odds, MOST_ODDS))) @ weight.astype(np.float32)
+        yes = self.answers.weight * self.answers.value
+        likelihood = at * yes.sum() + slope * (yes @ self.candidate.known) - of_no
+        best = at[np.arange(len(at)), likelihood.argmax(axis=1)]
+        return likelihood, at, *self._variances(best[:, None], slope)
+
+    def _variances(self, level: Floats, slope: Floats) -> tuple[Floats, Floats]:
+        weight, share = self.answers.weight, self.answers.share
+        p = expit(level + slope * self.candidate.known)
+        spread = p * (1 - p) + LEAST_SPREAD
+        if not share.any():
+            return spread @ share, np.ones(len(slope))
+        errors = (self.answers.value - p) ** 2 + LEAST_SPREAD
+        trust = weight.sum() / (weight.sum() + AS_MODELLED)
+        misfit = 1 + trust * (errors @ weight / (spread @ weight) - 1)
+        variance = spread @ share * np.maximum(misfit, 1.0)
+        return variance, spread @ weight / weight.sum() ** 2 / variance
 
 
-def _histogram(score: Floats) -> tuple[Floats, Floats]:
-    """Scores that stand for all, and the share that each stands for."""
+def _short_expit(odds: Floats) -> NDArray[np.float32]:
+    """Shares in half the digits: of so many numbers only sums are needed."""
+    short = np.minimum(-odds, MOST_ODDS).astype(np.float32)
+    share: NDArray[np.float32] = np.reciprocal(1 + np.exp(short))
+    return share
+
+
+def _histogram(score: Floats, weight: Floats | None = None) -> tuple[Floats, Floats]:
+    """Scores that stand for all, and how many each stands for."""
+    if not len(score):
+        return score, score
+    weight = np.ones(len(score)) if weight is None else weight
     low, width = score.min(), max(np.ptp(score), 1e-9) / BINS
     place: NDArray[np.intp] = np.minimum(((score - low) / width).astype(np.intp), BINS - 1)
-    count = np.bincount(place, minlength=BINS)
-    total = np.bincount(place, score, minlength=BINS)
+    count = np.bincount(place, weight, minlength=BINS)
+    total = np.bincount(place, weight * score, minlength=BINS)
     some = count > 0
-    return total[some] / count[some], count[some] / len(score)
-
-
-def _levels(odds: Floats, mass: Floats, theta: Floats) -> Floats:
-    """The level a for each theta: that at which the mean of p is theta."""
-    level = np.linspace(-odds.max() - FAR, FAR - odds.min(), LEVELS)
-    mean = np.clip(expit(level[:, None] + odds) @ mass, 1e-12, 1 - 1e-12)
-    found: Floats = np.interp(logit(theta), logit(mean), level)
-    return found
+    stands_for = count[some].astype(np.float64)
+    return total[some] / stands_for, stands_for

@@ -38,7 +38,14 @@ Population = Literal["these", "all"]
 SMALL_GROUP = 5  # known answers, below which an interval is hardly narrower than nothing
 UNLIKE = 3.5  # standard errors by which known tasks may differ from the others
 CURVE = (20, 50, 100, 200, 500, 1000, 2000)
-STATED = 0.9  # level of the interval without known answers
+STATED = 0.9  # level of the model's own intervals
+
+
+NO_ANSWERS = (
+    "There are no known answers: this is what the model makes of the votes, with an interval of its"
+    " own. An error that most workers share does not show in it. Answer 50 tasks drawn at random"
+    " (quorate estimate VOTES --plan 50 -o plan.csv)."
+)
 
 
 class Estimating(Reading, total=False):
@@ -105,11 +112,14 @@ def estimate(
     given = read_given(votes, gold, by, how)
     source = votes
     if how.get("swap"):
-        source = in_one_frame(votes, str(how["swap"]), reading, compare)
+        needed = given.kept(reading).get("keep") or ()
+        source = in_one_frame(votes, str(how["swap"]), reading, compare, [*needed])
     read = read_votes(source, gold=gold, **(reading | given.kept(reading)))
     known = read.known if gold is None else gold_for(votes, gold, reading)
     if plan is not None and known is not None:
         raise UsageError("plan is for answers that are still to be found: leave gold out.")
+    if known is None and how.get("sampling") is not None:
+        raise UsageError("sampling says how known answers were drawn: give them too (gold).")
     if known is not None:
         read = with_gold(read, known)
     positions: tuple[PositionBias, ...] = ()
@@ -146,12 +156,19 @@ class Asked:
         require_choice("population", how.get("population", "these"), ("these", "all"))
         ties = how.get("ties", 0.5)
         require_number("ties", ties, at_least=0)
+        if ties > 1:
+            raise UsageError(f"ties is what a tie counts, from 0 to 1 of a win, not {ties!r}.")
+        if "ties" in how and (compare is None or by is not None):
+            raise UsageError("ties is for two classes of which one wins: say which (compare).")
         if compare is not None and (isinstance(compare, str) or len(compare) != 2):
             raise UsageError("compare names two groups, or two classes.")
         if plan is not None:
             require_number("plan", plan, at_least=1)
         if how.get("pair") and (by is None or compare is None):
-            raise UsageError("pair says which tasks of two groups belong together: say by, compare")
+            raise UsageError(
+                "pair says which tasks of two groups belong together: say which groups (by,"
+                " compare)."
+            )
         two = None if compare is None else (str(compare[0]), str(compare[1]))
         these = how.get("population", "these") == "these"
         seed = how.get("seed", 0)
@@ -287,7 +304,7 @@ def _targets(view: View, asked: Asked) -> tuple[list[Target], str]:
                     f"compare names {name!r}, which is no class, and there are no groups (by)."
                 )
         value = np.array([1.0 if n == first else 0.0 if n == second else asked.ties for n in names])
-        return [Target(f"{first} beats {second}", np.clip(value, 0, 1))], "share"
+        return [Target(f"{first} beats {second}", value)], "share"
     if asked.value is not None:
         value = values_of(asked.value, classes)
         low, high = float(value.min()), float(value.max())
@@ -321,6 +338,11 @@ def _figures(view: View, asked: Asked) -> Estimate:
         ordered = _adding_up(ordered, len(targets))
     notes = [*view.votes.notes, *_notes(ordered, asked, n_rows, unit)]
     difference = _difference(view, asked, targets, ordered) if asked.compare else None
+    if asked.pair and difference is not None and difference.paired is None:
+        notes.append(
+            "Answers are known of too few pairs, of both their tasks: the groups are compared as"
+            " they are. Draw pairs, and answer both."
+        )
     return Estimate(
         tuple(ordered),
         asked.level,
@@ -354,7 +376,7 @@ class TargetFit:
         dispersion = 1.0 if target.whole else _dispersion(known.value, expected[at])
         if view.known.all():
             return cls(target, expected, known, scores, np.zeros(0), dispersion, {})
-        answers = _answers(view, known, expected)
+        answers = _answers(view, known, len(view.gold))
         found = calibration.evidence(scores, answers, dispersion)
         share = np.exp(found.log_weight - found.log_weight.max())
         share /= share.sum()
@@ -364,9 +386,8 @@ class TargetFit:
         return cls(target, expected, known, scores, found.log_weight, dispersion, used)
 
 
-def _answers(view: View, known: Known, expected: Floats) -> calibration.Answers:
-    spread = sampling.spread_of(expected[known.task])
-    return calibration.Answers(known.value, sampling.counts(view.probability[known.task], spread))
+def _answers(view: View, known: Known, n_tasks: int) -> calibration.Answers:
+    return calibration.Answers.drawn(known.value, view.probability[known.task], n_tasks)
 
 
 def _dispersion(value: Floats, expected: Floats) -> float:
@@ -380,13 +401,11 @@ def _dispersion(value: Floats, expected: Floats) -> float:
 def _figure(view: View, fit: TargetFit, group: int | None, asked: Asked, n_rows: int) -> Figure:
     """The figure of a target, of all tasks or those of a group."""
     inside = np.full(view.labels.n_tasks, True) if group is None else view.group == group
-    target, mine = fit.target, inside[fit.known.task]
-    known = Known(fit.known.task[mine], fit.known.value[mine], fit.known.fold[mine])
-    n_tasks, n = int(inside.sum()), len(known.task)
-    found = _interval(view, fit, inside, known, asked, asked.level)
+    target = fit.target
+    n_tasks, n = int(inside.sum()), int(inside[fit.known.task].sum())
+    found, by_answers = _intervals(view, fit, inside, asked, asked.level)
     strict = 1 - (1 - asked.level) / max(n_rows, 1)
-    together = found if n_rows == 1 else _interval(view, fit, inside, known, asked, strict)
-    by_answers = _answers_alone(view, known, target, n_tasks, asked)
+    together = found if n_rows == 1 else _intervals(view, fit, inside, asked, strict)[0]
     scale = (target.low, target.high)
     found, together = found.scaled(*scale), together.scaled(*scale)
     alone_ = Beside(None, None, None) if by_answers is None else Beside(*by_answers.scaled(*scale))
@@ -397,25 +416,31 @@ def _figure(view: View, fit: TargetFit, group: int | None, asked: Asked, n_rows:
     )
 
 
+def _intervals(
+    view: View, fit: TargetFit, inside: NDArray[np.bool_], asked: Asked, level: float
+) -> tuple[Interval, Interval | None]:
+    """The interval of a target over the tasks inside, never wider than that of the answers alone,
+    and this."""
+    mine = inside[fit.known.task]
+    known = Known(fit.known.task[mine], fit.known.value[mine], fit.known.fold[mine])
+    found = _interval(view, fit, inside, known, replace(asked, level=level))
+    alone_ = _answers_alone(view, known, fit.target, int(inside.sum()), replace(asked, level=level))
+    exact = alone_ is not None and fit.target.whole
+    return (found.no_wider_than(alone_) if exact and alone_ else found), alone_
+
+
 def _interval(
-    view: View,
-    fit: TargetFit,
-    inside: NDArray[np.bool_],
-    known: Known,
-    asked: Asked,
-    level: float,
+    view: View, fit: TargetFit, inside: NDArray[np.bool_], known: Known, asked: Asked
 ) -> Interval:
     """The interval of a target over the tasks inside, by the weights that all known answers give
     to candidates and slopes."""
     n_tasks, n = int(inside.sum()), len(known.task)
-    spread = sampling.spread_of(fit.expected[known.task])
     if n == n_tasks:
         if asked.these:
             return Interval(*[float(known.value.mean())] * 3)
         raise UsageError("Every answer is known: population='all' needs tasks without answers.")
-    answers = _answers(view, known, fit.expected) if n else calibration.Answers.even(np.zeros(0))
-    left = sampling.share_left(view.probability[known.task], spread, n_tasks) if n else 1.0
-    tasks = Tasks(n_tasks, left, asked.these, fit.target.whole)
+    answers = _answers(view, known, n_tasks)
+    tasks = Tasks(n_tasks, asked.these, fit.target.whole)
     of_unknown = inside[~view.known]
     mine = inside[fit.known.task]
     scores = [
@@ -423,7 +448,7 @@ def _interval(
         for each in fit.scores
     ]
     found = calibration.evidence(scores, answers, fit.dispersion)
-    return figure(found, fit.log_weight, answers, tasks, level)
+    return figure(found, fit.log_weight, answers, tasks, asked.level)
 
 
 def _answers_alone(
@@ -506,10 +531,17 @@ def _difference(
     of = {figure.group: figure for figure in figures if figure.what == target.name}
     if view.pairs is not None:
         found = paired(view.pairs, view.group, places)
-        if found is not None:
+        if found is not None and _are_known(view, found, places):
             return _of_pairs(view, asked, target, found)
     one, other = (Interval(f.estimate, f.low, f.high) for f in (of[first], of[second]))
     return between(first, second, one, other, asked.level)
+
+
+def _are_known(view: View, pairs: NDArray[np.intp], places: Sequence[int]) -> bool:
+    """Whether answers are known pair by pair: of half of the known tasks of a group at least."""
+    both = int((view.known[pairs[:, 0]] & view.known[pairs[:, 1]]).sum())
+    fewest = min(int((view.known & (view.group == place)).sum()) for place in places)
+    return both >= SMALL_GROUP and both >= fewest / 2
 
 
 def _group(view: View, name: str) -> str:
@@ -529,13 +561,11 @@ def _of_pairs(view: View, asked: Asked, target: Target, pairs: NDArray[np.intp])
     known = Known(at, (1 + value[first] - value[second])[both] / 2, np.arange(len(at)) % FOLDS)
     votes = view.votes_of(target.value)
     mean = (1 + expected[first] - expected[second]) / 2
-    if len(at) < SMALL_GROUP:
-        raise DataError(f"Only {len(at)} pairs have both answers known: at least 5 are needed.")
     scores = candidates(mean, (votes[first] - votes[second]) / 2, known)
-    answers = calibration.Answers.even(known.value)
+    answers = calibration.Answers.even(known.value, len(pairs))
     dispersion = _dispersion(known.value, mean[at])
     found = calibration.evidence(scores, answers, dispersion)
-    tasks = Tasks(len(pairs), 1 - len(at) / len(pairs), asked.these, whole=False)
+    tasks = Tasks(len(pairs), asked.these, whole=False)
     interval = figure(found, found.log_weight, answers, tasks, asked.level)
     width = target.high - target.low
     names = asked.compare or ("", "")
@@ -547,7 +577,8 @@ def _without_answers(view: View, asked: Asked) -> Estimate:
     """What the consensus makes of it, with the interval that the model has for its own error."""
     targets, unit = _targets(view, asked)
     shares = view.result.class_share_rows()
-    half = np.array([(share.high - share.low) / 2 for share in shares])
+    z, stated = (float(ndtri(0.5 + level / 2)) for level in (asked.level, STATED))
+    half = np.array([(share.high - share.low) / 2 for share in shares]) * z / stated
     share = np.array([row.share for row in shares])
     figures = []
     names: list[str | None] = [None] if view.groups is None else [*view.groups]
@@ -559,7 +590,7 @@ def _without_answers(view: View, asked: Asked) -> Estimate:
             mean = float(np.clip(expected.mean() + shift, 0, 1))
             chance = float((expected * (1 - expected)).sum()) / len(expected) ** 2
             model = float(np.abs(target.value - share @ target.value) @ half)
-            wide = float(np.hypot(model, 1.645 * np.sqrt(chance)))
+            wide = float(np.hypot(model, z * np.sqrt(chance)))
             found = Interval(mean, max(mean - wide, 0.0), min(mean + wide, 1.0))
             low, high = target.low, target.high
             votes = low + (high - low) * float(expected.mean())
@@ -567,14 +598,11 @@ def _without_answers(view: View, asked: Asked) -> Estimate:
             beside = Beside(None, None, None)
             bounds = (row.low, row.high)
             figures.append(Figure(name, target.name, *row, *bounds, votes, *beside, n, 0))
-    warning = (
-        "There are no known answers: this is what the model makes of the votes, with a 90 %"
-        " interval of its own. An error that most workers share does not show in it. Answer 50"
-        " tasks drawn at random (quorate estimate VOTES --plan 50 -o plan.csv)."
-    )
-    notes = (*view.votes.notes, warning)
+    notes = (*view.votes.notes, NO_ANSWERS)
     population = "these" if asked.these else "all"
-    return Estimate(tuple(figures), STATED, population, unit, kind=view.votes.kind, notes=notes)
+    return Estimate(
+        tuple(figures), asked.level, population, unit, kind=view.votes.kind, notes=notes
+    )
 
 
 def _planned(view: View, asked: Asked, n_answers: int) -> Estimate:
@@ -602,4 +630,6 @@ def _planned(view: View, asked: Asked, n_answers: int) -> Estimate:
     width = targets[-1].high - targets[-1].low
     curve = pl.DataFrame({"answers": numbers, "even": even * width, "planned": planned * width})
     frame = with_columns_of(view.votes.items, frame)
-    return replace(estimated, plan_frame=frame, curve_frame=curve)
+    back = "Fill in the column label and give the file back (--gold): its probabilities are used."
+    notes = (*view.votes.notes, back)
+    return replace(estimated, plan_frame=frame, curve_frame=curve, notes=notes)

@@ -1,18 +1,14 @@
-"""From the posterior of the unknown answers to an interval of all tasks.
+"""From the distribution of the unknown answers' mean to an interval of all tasks.
 
 With theta the mean over the N - n tasks whose answers are unknown, the mean over all N is
 
     mean = (sum of the known values + (N - n) theta) / N                                     (1)
 
-and the distance of either bound of theta from its median is multiplied by the square root of
-
-    R = (1 - n / N)² (sum over the known of v (1 - pi) / pi²) / sum of v (1 - pi)² / pi²      (2)
-
-with pi the probability with which a task was drawn and v the chance that is left in its answer: R
-is 1 - n / N where all were drawn alike, as in sampling without replacement. Where these tasks are
-themselves a sample, and it is the mean over all others like them that is asked for, the chance of
-which tasks these are is added: R + n / N V / s, with V the variance of a value and s that which the
-score leaves (PPI++'s variance).
+and its bounds are as far from it as those of theta are from the median, whose distribution has the
+variance T of (1) already (`calibration`). Where these tasks are themselves a sample, and it is the
+mean over all others like them that is asked for, the chance of which tasks these are is added: with
+V the variance of a value, distances are multiplied by sqrt(1 + V / (N T)), which is PPI++'s
+variance.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ import numpy as np
 from quorate.estimation.calibration import (
     Answers,
     Evidence,
-    mean_spread,
+    mean_variance,
     quantiles,
 )
 from quorate.kernels import Floats
@@ -41,17 +37,23 @@ class Interval(NamedTuple):
     def width(self) -> float:
         return self.high - self.low
 
+    def no_wider_than(self, other: Interval) -> Interval:
+        """This interval; the bounds of the other where those are nearer to each other."""
+        if self.width <= other.width:
+            return self
+        estimate = min(max(self.estimate, other.low), other.high)
+        return Interval(estimate, other.low, other.high)
+
     def scaled(self, low: float, high: float) -> Interval:
         """The interval in units in which 0 is `low` and 1 is `high`."""
         return Interval(*(low + (high - low) * value for value in self))
 
 
 class Tasks(NamedTuple):
-    """How many tasks there are, the factor R of (2), whether what is asked for is these tasks or
-    all others like them, and whether values are yes or no."""
+    """How many tasks there are, whether what is asked for is these tasks or all others like them,
+    and whether values are yes or no."""
 
     n_tasks: int
-    left: float
     these: bool = True
     whole: bool = True
 
@@ -66,8 +68,11 @@ def figure(
         return Interval(*[total / n_tasks] * 3)
     theta, low, high = quantiles(found, log_weight, level)
     estimate = (total + (n_tasks - n) * theta) / n_tasks
-    shrink = np.sqrt(_factor(n, tasks, mean_spread(found, log_weight), estimate))
-    low, high = estimate + (low - theta) * shrink, estimate + (high - theta) * shrink
+    wider = 1.0
+    if not tasks.these:
+        chance = _variance(answers, tasks, estimate) / n_tasks
+        wider = float(np.sqrt(1 + chance / max(mean_variance(found, log_weight), 1e-12)))
+    low, high = estimate + (low - theta) * wider, estimate + (high - theta) * wider
     if not tasks.these:
         return Interval(estimate, max(low, 0.0), min(high, 1.0))
     low, high = max(low, total / n_tasks), min(high, (total + n_tasks - n) / n_tasks)
@@ -76,9 +81,10 @@ def figure(
     return Interval(estimate, min(low, estimate), max(high, estimate))
 
 
-def _factor(n_known: int, tasks: Tasks, spread: float, estimate: float) -> float:
-    """What the variance of theta is multiplied by."""
-    if tasks.these:
-        return tasks.left
-    variance = max(estimate * (1 - estimate), spread)
-    return tasks.left + n_known / tasks.n_tasks * variance / max(spread, 1e-9)
+def _variance(answers: Answers, tasks: Tasks, estimate: float) -> float:
+    """The variance of a value."""
+    n = len(answers.value)
+    if tasks.whole or n < 2:
+        return estimate * (1 - estimate)
+    squares = (answers.value - answers.mean) ** 2
+    return float(answers.weight @ squares / answers.weight.sum()) * n / (n - 1)

@@ -40,18 +40,27 @@ def is_swapped(names: pl.Series) -> bool:
     return bool(first & second)
 
 
-def in_one_frame(votes: Any, swap: str, reading: Reading, pair: Sequence[Any] | None) -> Any:
+def without_order(names: pl.Series) -> pl.Series:
+    """The names of judges, whatever order the answers were in."""
+    return names.str.replace(r"#[ab]$", "")
+
+
+def in_one_frame(
+    votes: Any, swap: str, reading: Reading, pair: Sequence[Any] | None, kept: Sequence[str] = ()
+) -> Any:
     """The votes for positions as votes for what was shown there: where the column `swap` says that
-    the order was swapped, the two labels change places, and the worker's name ends in ``#b``."""
-    roles = ("task", "worker", "label", swap)
+    the order was swapped, the two labels change places, and the worker's name ends in ``#b``. The
+    columns that are `kept` stay."""
+    needed = ("task", "worker", "label", swap)
+    others = [name for name in kept if name not in needed]
     table = read_table(
         votes,
-        roles,
-        columns={**columns_of(reading), swap: swap},
+        (*needed, *others),
+        columns={**columns_of(reading), swap: swap, **{name: name for name in others}},
         format=reading.get("format"),
         missing=missing_words(reading),
     )
-    frame = table.frame.drop_nulls().with_columns(pl.all().cast(pl.String))
+    frame = table.frame.drop_nulls(needed).with_columns(pl.all().cast(pl.String))
     two = [str(name) for name in pair] if pair else sorted(frame["label"].unique().to_list())
     if len(two) != 2:
         raise UsageError(
@@ -64,13 +73,14 @@ def in_one_frame(votes: Any, swap: str, reading: Reading, pair: Sequence[Any] | 
         "task",
         pl.when(swapped).then(pl.col("worker") + "#b").otherwise(pl.col("worker") + "#a"),
         pl.when(swapped).then(other).otherwise(pl.col("label")).alias("label"),
+        *others,
     )
 
 
 def one_judge(votes: Votes) -> tuple[Votes, tuple[PositionBias, ...]]:
     """The votes with both orders of a judge as one, weighted, and each judge's position bias."""
     names = votes.codebook.workers
-    base = names.str.replace(r"#[ab]$", "")
+    base = without_order(names)
     judges = base.unique(maintain_order=True)
     judge = np.array([{n: i for i, n in enumerate(judges)}[n] for n in base], dtype=np.int32)
     second = names.str.ends_with(ORDERS[1]).to_numpy()

@@ -8,14 +8,13 @@ the one that met the known answers of its fold.
 
     score = sum over workers of w[worker] x[task, worker] + w[0] log-odds of the consensus
 
-x is 2 value - 1 of the vote, from -1 to 1, and 0 where there is none. How strong the ridge is, and
-whether to learn at all, is not decided here: every ridge is a candidate, and `calibration` weighs
-them by the answers that they predict.
+x is 2 value - 1 of the vote, from -1 to 1, and 0 where there is none. Whether what was learned is
+better than the consensus is not decided here: both are candidates, and `calibration` weighs them by
+the answers that they predict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -26,17 +25,16 @@ from scipy.special import logit
 from quorate.estimation.calibration import Candidate
 from quorate.kernels import Floats
 
-RIDGES = (0.3, 3.0)  # times the mean square of a known task's features
+RIDGE = 1.0  # times the mean square of a known task's features
 FOLDS = 10
 LEAST_TO_LEARN = 10  # known answers
-SURE = 1e-3  # the consensus is never surer than that
+SURE = 0.01  # of an error, however sure the consensus is
 # Slopes of the consensus' log-odds: 1 if its confidences are right. Of a learned score nothing is
 # known beforehand but that it is meant to point the right way; it is scaled to a spread of 1.
 CONSENSUS_SLOPES: Floats = np.exp(np.linspace(np.log(0.08), np.log(2.6), 9))
-USUAL_SLOPE, SPREAD_OF_SLOPE = 1.2, 0.7  # of the logarithm
+USUAL_SLOPE, SPREAD_OF_SLOPE = 1.0, np.log(3)  # right, give or take a factor of three
 LEARNED_SLOPES = np.array([0.4, 0.8, 1.4, 2.2, 3.2, 4.6, 6.5])
 NO_SLOPE_WEIGHT, LEARNED_WEIGHT = 0.1, 0.2  # against 1 of the consensus
-SPENT = 2.0  # answers, on the slope and on learning a score
 
 
 class Known(NamedTuple):
@@ -58,7 +56,7 @@ def candidates(consensus: Floats, votes: csr_array, known: Known) -> list[Candid
     unknown[known.task] = False
     found = [nothing(odds[unknown], len(known.task)), _of_consensus(odds, unknown, known)]
     if len(known.task) >= LEAST_TO_LEARN and unknown.any() and votes.nnz:
-        found += list(_learned(odds, votes, unknown, known))
+        found.append(_learned(odds, votes, unknown, known))
     return found
 
 
@@ -71,31 +69,33 @@ def log_odds(share: Floats) -> Floats:
 def nothing(unknown: Floats, n_known: int) -> Candidate:
     """The score that says nothing: the answers alone."""
     slopes, prior = np.zeros(1), np.log([NO_SLOPE_WEIGHT])
-    return Candidate(np.zeros((1, len(unknown))), np.zeros(n_known), slopes, prior, 0.0)
+    return Candidate(np.zeros((1, len(unknown))), np.zeros(n_known), slopes, prior)
+
+
+def prior_of_slopes() -> Floats:
+    """The logarithm of what each slope of the consensus is thought to be worth beforehand."""
+    prior = -(((np.log(CONSENSUS_SLOPES) - np.log(USUAL_SLOPE)) / SPREAD_OF_SLOPE) ** 2) / 2
+    found: Floats = prior - np.log(np.exp(prior).sum())
+    return found
 
 
 def _of_consensus(odds: Floats, unknown: NDArray[np.bool_], known: Known) -> Candidate:
-    prior = -(((np.log(CONSENSUS_SLOPES) - np.log(USUAL_SLOPE)) / SPREAD_OF_SLOPE) ** 2) / 2
-    prior -= np.log(np.exp(prior).sum())
     scores = odds[unknown][None], odds[known.task]
-    return Candidate(*scores, CONSENSUS_SLOPES, prior, SPENT)
+    return Candidate(*scores, CONSENSUS_SLOPES, prior_of_slopes())
 
 
-def _learned(
-    odds: Floats, votes: csr_array, unknown: NDArray[np.bool_], known: Known
-) -> Iterator[Candidate]:
-    """A candidate for each ridge, by the kernel of known tasks, which are few."""
+def _learned(odds: Floats, votes: csr_array, unknown: NDArray[np.bool_], known: Known) -> Candidate:
+    """The score that is learned, by the kernel of known tasks, which are few."""
     said, base = votes[known.task], odds[known.task]
     kernel = np.asarray((said @ said.T).todense()) + np.outer(base, base)
     target = 2 * known.value - 1
     prior = np.full(len(LEARNED_SLOPES), np.log(LEARNED_WEIGHT / len(LEARNED_SLOPES)))
-    for ridge in RIDGES:
-        weight, score = _fold_by_fold(kernel, target, known.fold, ridge * kernel.trace())
-        by_worker = said.T @ weight
-        everywhere = (votes[unknown] @ by_worker + np.outer(odds[unknown], base @ weight)).T
-        centre, spread = everywhere.mean(), max(float(everywhere.std()), 1e-9)
-        scaled = (everywhere - centre) / spread, (score - centre) / spread
-        yield Candidate(*scaled, LEARNED_SLOPES, prior, SPENT)
+    weight, score = _fold_by_fold(kernel, target, known.fold, RIDGE * kernel.trace())
+    scores = votes @ (said.T @ weight) + np.outer(odds, base @ weight)
+    everywhere = scores[unknown].T
+    centre, spread = everywhere.mean(), max(float(everywhere.std()), 1e-9)
+    scaled = (everywhere - centre) / spread, (score - centre) / spread
+    return Candidate(*scaled, LEARNED_SLOPES, prior)
 
 
 def _fold_by_fold(
@@ -103,11 +103,16 @@ def _fold_by_fold(
 ) -> tuple[Floats, Floats]:
     """The dual weights ``[known task, fold]`` of each fold's learner, which has not seen the fold,
     and the score of each known task by the learner that has not seen it."""
-    n = len(target)
-    weight, score = np.zeros((n, fold.max() + 1)), np.empty(n)
-    for each in range(fold.max() + 1):
-        seen, hidden = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
-        gram = kernel[np.ix_(seen, seen)] + ridge / n * np.eye(len(seen))
-        weight[seen, each] = np.linalg.solve(gram, target[seen] - target[seen].mean())
-        score[hidden] = kernel[np.ix_(hidden, seen)] @ weight[seen, each]
-    return weight, score
+    # The inverse without rows and columns H comes from the whole one, A, by A's block of them:
+    # inverse of the rest = A[rest, rest] - A[rest, H] inverse(A[H, H]) A[H, rest].
+    n, every = len(target), np.arange(fold.max() + 1)
+    whole = np.linalg.inv(kernel + ridge / n * np.eye(n))
+    seen = fold[:, None] != every
+    mean = (target @ seen) / np.maximum(seen.sum(axis=0), 1)
+    weight = whole @ (seen * (target[:, None] - mean))
+    for each in every:
+        hidden = np.flatnonzero(fold == each)
+        taken = np.linalg.solve(whole[np.ix_(hidden, hidden)], weight[hidden, each])
+        weight[:, each] -= whole[:, hidden] @ taken
+        weight[hidden, each] = 0.0
+    return weight, (kernel @ weight)[np.arange(n), fold]

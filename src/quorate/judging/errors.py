@@ -11,8 +11,10 @@ with m the number of judges of a task, and J judges are worth
     J / (1 + (J - 1) rho)                                                                    (2)
 
 independent ones: as many as would have a mean of errors that varies as little (Kish's design
-effect). Agreement that comes of being right is no correlation of errors. Intervals are of the
-bootstrap over tasks.
+effect), but never more than J: errors that correlate negatively, which those against a consensus
+do by themselves, are no further judges. Agreement that comes of being right is no correlation of
+errors. Intervals are of the bootstrap over tasks, and end at J too: one that reaches it does not
+rule out that all judges err independently.
 """
 
 from __future__ import annotations
@@ -101,13 +103,13 @@ def without_each(errors: Errors) -> Floats:
 
 
 def effective(n_judges: int, correlation: float) -> float:
-    """The number of independent judges (2); never more than twice as many as there are.
+    """The number of independent judges (2); never more than there are.
 
     Examples:
-        >>> effective(10, 0.0), effective(10, 1.0)
-        (10.0, 1.0)
+        >>> effective(10, 0.0), effective(10, 1.0), effective(10, -0.05)
+        (10.0, 1.0, 10.0)
     """
-    return n_judges / max(1 + (n_judges - 1) * correlation, 0.5)
+    return n_judges / (1 + (n_judges - 1) * max(correlation, 0.0))
 
 
 def correlations(errors: Errors) -> Floats:

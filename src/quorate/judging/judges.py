@@ -17,6 +17,8 @@ from quorate.arguments import refuse_unknown, some_of
 from quorate.card import Listing, Share, card
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError, require_number
+from quorate.estimation.facts import PositionBias
+from quorate.estimation.positions import is_swapped, one_judge, without_order
 from quorate.fitting import Request
 from quorate.judging import cheaper, errors
 from quorate.judging.covariates import Bias, biases
@@ -62,7 +64,8 @@ class Panel:
 
     `judges` has a row for each: votes, error rate, accuracy with a 95 % interval, sensitivity and
     specificity where there are two classes, whose errors go with its own most, and by how much the
-    effective number of judges would change without it. `biases` has those by covariates.
+    effective number of judges would change without it. `biases` has those by covariates, and
+    `positions` the position bias of judges who were shown two answers in both orders.
     """
 
     effective: errors.Worth
@@ -72,6 +75,7 @@ class Panel:
     cheaper: Cheaper | None
     path: pl.DataFrame
     bias_rows: tuple[Bias, ...] = ()
+    positions: tuple[PositionBias, ...] = ()
     kind: Kind = Kind()
     notes: tuple[str, ...] = ()
 
@@ -97,6 +101,7 @@ class Panel:
             "cheaper": None if self.cheaper is None else asdict(self.cheaper),
             "path": self.path.to_dicts(),
             "biases": [asdict(row) for row in self.bias_rows],
+            "positions": [asdict(row) for row in self.positions],
             "notes": list(self.notes),
         }
 
@@ -159,7 +164,8 @@ def panel(
     consensus, which flatters those who agree with it. `covariate` names columns of the votes, such
     as the length of an answer, its position, or whose it is: judges who go by them are found.
     `costs` is what a vote of each judge costs, a table of judge and cost or a mapping; the cheaper
-    panel that is proposed loses at most `max_loss` of its accuracy.
+    panel that is proposed loses at most `max_loss` of its accuracy. Judges whose names end in
+    ``#a`` and ``#b`` are one judge who was shown two answers in either order.
 
     Examples:
         >>> import quorate
@@ -175,6 +181,9 @@ def panel(
     known = read.known if gold is None else gold_for(votes, gold, reading)
     if known is not None:
         read = with_gold(read, known)
+    positions: tuple[PositionBias, ...] = ()
+    if is_swapped(read.codebook.workers):
+        read, positions = one_judge(read)
     if len(read.codebook.workers) < 2:
         raise DataError("A panel has at least two judges.")
     seen = _reference(read, how)
@@ -191,6 +200,7 @@ def panel(
         proposal,
         steps,
         tuple(rows),
+        positions,
         read.kind,
         (*read.notes, *seen.notes, *notes),
     )
@@ -208,21 +218,29 @@ class Reference(NamedTuple):
     notes: tuple[str, ...]
 
 
+def known_reference(labels: Labels) -> Reference | None:
+    """The tasks with known answers, where these are enough to judge by."""
+    gold = labels.gold
+    if gold is None or (gold >= 0).sum() < ENOUGH_KNOWN:
+        return None
+    known = gold >= 0
+    truth = np.eye(labels.n_classes)[gold[known]]
+    few, at = labels.only_tasks(known), np.flatnonzero(known)
+    return Reference(few, truth, "known answers", len(at), at, ())
+
+
 def _reference(votes: Votes, how: Paneling) -> Reference:
     labels = votes.labels
-    gold = labels.gold
-    known = np.zeros(labels.n_tasks, dtype=bool) if gold is None else gold >= 0
-    if gold is not None and known.sum() >= ENOUGH_KNOWN:
-        truth = np.eye(labels.n_classes)[gold[known]]
-        few = labels.only_tasks(known)
-        return Reference(few, truth, "known answers", int(known.sum()), np.flatnonzero(known), ())
+    if (found := known_reference(labels)) is not None:
+        return found
+    n_known = 0 if labels.gold is None else int((labels.gold >= 0).sum())
     notes: tuple[str, ...] = (
         "Judges are compared with the consensus: errors that most of them share do not show. With"
         f" {ENOUGH_KNOWN} known answers (--gold) they are compared with those.",
     )
     posterior = _consensus(votes, how).posterior
     everything = np.arange(labels.n_tasks)
-    return Reference(labels, posterior, "the consensus", int(known.sum()), everything, notes)
+    return Reference(labels, posterior, "the consensus", n_known, everything, notes)
 
 
 def _consensus(votes: Votes, how: Paneling) -> Result:
@@ -305,16 +323,23 @@ def _cheaper(
         }
     )
     full = cheaper.full_accuracy(chosen_by.labels, chosen_by.truth, rate)
-    n_dropped = cheaper.advised(steps, full, max_loss)
-    if not n_dropped:
-        return path, None, ("No judge can be dropped without losing more than max_loss.",)
-    dropped = [step.dropped for step in steps[:n_dropped]]
-    kept = ~np.isin(votes.labels.worker, dropped)
-    fewer = votes.with_blocks(votes.blocks.change(lambda labels: labels.only(kept)))
-    with_all, without = (_accuracy(_consensus(each, how), measured_on) for each in (votes, fewer))
-    chosen = steps[n_dropped - 1]
-    who = tuple(str(names[judge]) for judge in dropped)
-    return path, Cheaper(who, chosen.left, chosen.saved, with_all, without), ()
+    n_dropped = cheaper.advised(steps, full, max_loss) or 0
+    with_all = _accuracy(_consensus(votes, how), measured_on) if n_dropped else 0.0
+    while n_dropped:
+        dropped = [step.dropped for step in steps[:n_dropped]]
+        without = _accuracy(_consensus(_without(votes, dropped), how), measured_on)
+        if with_all - without <= max_loss:
+            chosen = steps[n_dropped - 1]
+            who = tuple(str(names[judge]) for judge in dropped)
+            return path, Cheaper(who, chosen.left, chosen.saved, with_all, without), ()
+        n_dropped //= 2  # on the other half of the tasks it loses more
+    return path, None, ("No judge can be dropped without losing more than max_loss.",)
+
+
+def _without(votes: Votes, judges: Sequence[int]) -> Votes:
+    """The votes of all other judges."""
+    kept = ~np.isin(votes.labels.worker, judges)
+    return votes.with_blocks(votes.blocks.change(lambda labels: labels.only(kept)))
 
 
 def _halves(seen: Reference) -> tuple[Reference, Reference]:
@@ -364,7 +389,8 @@ def _biases(
     last = votes.codebook.classes[-1]
     truth = pl.Series(seen.truth[:, -1]).gather(place)
     said = (frame["label"].cast(pl.String) == str(last)).cast(pl.Float64)
-    rows = pl.DataFrame(
-        {"judge": frame["worker"].cast(pl.String), "residual": said - truth, column: frame[column]}
-    )
+    judge = frame["worker"].cast(pl.String)
+    if is_swapped(judge.unique()):
+        judge = without_order(judge)
+    rows = pl.DataFrame({"judge": judge, "residual": said - truth, column: frame[column]})
     return biases(rows, column)

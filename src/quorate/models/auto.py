@@ -9,7 +9,7 @@ votes. So models stand on three rungs, each of which assumes less than the one b
     kinds       tasks of a class are of two kinds, on which workers err differently (two kinds)
 
 How much each rung weighs, held-out votes say: see `ladder`. Each model takes a few steps from the
-vote; more of them serve no crowd better on public data.
+vote, until it has settled; more of them serve no crowd better on public data.
 
 Models that take votes for independent are too sure of a crowd that shares errors. How far it does,
 delta from 0 to 1, is tested on held-out votes too: see `independence`. The posterior of independent
@@ -37,15 +37,18 @@ from quorate.models import independence, ladder
 from quorate.models.ladder import Findings
 from quorate.models.members import (
     NAMES,
+    NOBODY,
     Beliefs,
     MemberParams,
     Members,
     MemberStats,
+    Settling,
+    VoteCounts,
     mixture,
 )
 from quorate.options import option
 
-STEPS = 10  # that each model takes, unless all have settled before
+STEPS = 10  # that each model takes, unless it has settled before
 LITTLE = 0.01  # a weight below which a model is left out
 VOTE_SHARE, WARMER = 0.1, 0.3
 INDEPENDENT_SPREAD, MORE_SPREAD = 0.3, 0.55  # of errors' log-odds, by simulated and real crowds
@@ -58,20 +61,21 @@ NOTHING_HELD_OUT = "No vote could be held out to weight the models by."
 
 class Params(NamedTuple):
     """The members' parameters; their ``weights``, and the ``dependence`` of votes (delta); the
-    number of votes that were held out for these; the number of rounds so far, the members'
-    ``log_evidence`` in the round before, and whether it has ``settled``."""
+    number of votes that were held out for these; which members have settled, with which
+    objectives, and the number of rounds so far."""
 
     members: MemberParams
     weights: Floats
     dependence: float
     held_out: int
+    settling: Settling
+    objectives: tuple[float, ...] = (0.0,) * len(NAMES)
     rounds: int = 0
-    log_evidence: float = -np.inf
-    settled: bool = False
 
 
 class Stats(NamedTuple):
-    """The members' statistics, and in the last sweep on how many tasks their answers differ."""
+    """The members' statistics, none of those that rest, and in the last sweep on how many tasks
+    their answers differ."""
 
     members: MemberStats
     differ: int = 0
@@ -106,8 +110,9 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         at_least=0.1,
     )
     tol: float = option(
-        1e-4,
-        "Stop when the log-likelihood, summed over the models, changes by less, relatively.",
+        3e-4,
+        "A model takes no more steps when its log-probability of the votes changes by less,"
+        " relatively and times its weight.",
         at_least=0,
     )
     max_iter: int = option(
@@ -149,33 +154,39 @@ class Auto(Model[Params, Beliefs | None, Stats]):
     def sweep(
         self, block: Labels, params: Params, local: Beliefs | None
     ) -> tuple[Beliefs | None, Stats]:
-        """One step of the members; only in the last sweep their beliefs are kept."""
-        swept = self.members.sweep(block, params.members)
+        """One step of the members that have not settled; in the last sweep, of which the beliefs
+        are kept, one of all."""
+        is_last = self._is_last(params)
+        resting = NOBODY if is_last else params.settling.settled
+        swept = self.members.sweep(block, params.members, resting)
         stats = MemberStats(*(sums for _, sums in swept))
-        if not self._is_last(params):
+        if not is_last:
             return None, Stats(stats)
         beliefs = self.members.beliefs(block, params.members, swept)
         return beliefs, Stats(stats, _differ(beliefs))
 
     def _is_last(self, params: Params) -> bool:
-        return params.settled or params.rounds + 1 >= self.max_iter
+        return params.settling.all or params.rounds + 1 >= self.max_iter
 
     def estimate(self, stats: Stats, params: Params) -> Params:
-        now = self.members.log_evidence(stats.members)
-        settled = abs(now - params.log_evidence) <= self.tol * abs(now)
+        settling = params.settling.after(stats.members, self.tol, params.weights.tolist())
+        objectives = params.objectives
+        if settling.settled != params.settling.settled:
+            objectives = self._objectives(stats, params)
         return params._replace(
             members=self.members.estimate(stats.members, params.members),
+            settling=settling,
+            objectives=objectives,
             rounds=params.rounds + 1,
-            log_evidence=now,
-            settled=params.settled or settled,
         )
 
+    def _objectives(self, stats: Stats, params: Params) -> tuple[float, ...]:
+        return self.members.objectives(stats.members, params.members, params.objectives)
+
     def progress(self, stats: Stats, params: Params) -> Step:
-        present = self.members.present(stats.members, params.members)
-        steps = [model.progress(sums, of_model) for model, sums, of_model in present]
-        objective = sum(step.objective for step in steps)
         all_steps = params.rounds + 1 >= max(STEPS, self.max_iter)
-        return Step(objective, None, unfinished=not (params.settled or all_steps))
+        unfinished = not (params.settling.all or all_steps)
+        return Step(sum(self._objectives(stats, params)), None, unfinished=unfinished)
 
     def converged(self, steps: Sequence[Step]) -> bool:
         """When the models have settled, or have taken all their steps, of which a lower `max_iter`
@@ -260,15 +271,20 @@ class Begin(ladder.Opening):
 
     judgement: Judgement | None
 
-    def sweep(self, block: Labels, params: Findings, local: None) -> tuple[None, MemberStats]:
-        return None, self.members.count_vote(block, params.split, params.with_matrices)
+    def sweep(self, block: Labels, params: Findings, local: None) -> tuple[None, VoteCounts]:
+        weights = self._judged(params)[0]
+        return None, self.members.count_vote(block, params.split, (weights > 0).tolist())
 
-    def estimate(self, stats: MemberStats, params: Findings) -> Params:
-        found = (params.weights, params.dependence, params.held_out)
-        weights, dependence, held_out = self.judgement or found
-        weights = np.where(np.array(weights) < LITTLE, 0.0, weights)
-        weights /= weights.sum()
-        return Params(self.members.first_params(stats, weights), weights, dependence, held_out)
+    def estimate(self, stats: VoteCounts, params: Findings) -> Params:
+        weights, dependence, held_out = self._judged(params)
+        members = self.members.first_params(stats, (weights > 0).tolist())
+        return Params(members, weights, dependence, held_out, Settling.of(members))
+
+    def _judged(self, found: Findings) -> tuple[Floats, float, int]:
+        """What held-out votes told, without the weights of those that weigh little."""
+        told = self.judgement or (found.weights, found.dependence, found.held_out)
+        weights = np.where(np.array(told[0]) < LITTLE, 0.0, told[0])
+        return weights / weights.sum(), *told[1:]
 
 
 def _softened(belief: Floats | None, delta: float) -> Floats | None:

@@ -20,7 +20,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import Method, Step, by_worker, dense
+from quorate.model import Method, Start, Step, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.em import (
     EM,
@@ -172,6 +172,11 @@ class DawidSkene(SoftDawidSkene):
     init: Any = option("vote", INIT)
 
     # Hard answers (Eq. 2), always or once the class marginals have settled (Algorithm 3).
+
+    @property
+    def starts_from(self) -> Start:
+        """Hard answers are compared with those before."""
+        return "nothing" if self.harden == "never" else "last"
 
     def begin(self, block: Labels) -> Floats:
         vote = super().begin(block)

@@ -19,7 +19,7 @@ from quorate import kernels
 from quorate.errors import UsageError, require_choice, require_shape
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Model, Phase, Step, Ties, by_worker, objective_settled
+from quorate.model import AnyPhase, Model, Phase, Start, Step, Ties, by_worker, objective_settled
 from quorate.models.moments import Moments, Spectral, WorkerGroups
 from quorate.options import option
 
@@ -203,6 +203,11 @@ class EM(Model[P, Floats, S]):
         require_array("init", self.init, matrices)
         return self.from_confusion(self.init)
 
+    @property
+    def starts_from(self) -> Start:
+        """The posterior follows from the parameters, unless a model has another sweep."""
+        return "nothing" if type(self).sweep is EM.sweep else "last"
+
     def begin(self, block: Labels) -> Floats:
         """The vote, with gold answers in their place."""
         return block.vote_shares()
@@ -277,6 +282,10 @@ class FromVote(Phase[Any, Floats, Any]):
 
     model: EM[Any, Any]
 
+    @property
+    def starts_from(self) -> Start:
+        return "first"
+
     def sweep(self, block: Labels, params: None, local: Floats) -> tuple[Floats, Any]:
         return local, self.model.count(block, local, Evidence(block.class_sums(local)))
 
@@ -296,6 +305,10 @@ class FromMoments(Phase[Any, Floats, VoteAndMoments]):
     model: EM[Any, Any]
     spectral: Spectral
     group: WorkerGroups
+
+    @property
+    def starts_from(self) -> Start:
+        return "first"
 
     def sweep(self, block: Labels, params: None, local: Floats) -> tuple[Floats, VoteAndMoments]:
         vote = self.model.count(block, local, Evidence(block.class_sums(local)))

@@ -29,7 +29,17 @@ from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.model import Phase, Step
 from quorate.models import two_kinds
-from quorate.models.members import NAMES, Beliefs, MemberParams, Members, MemberStats
+from quorate.models.members import (
+    EVERYBODY,
+    NAMES,
+    WITHOUT_MATRICES,
+    Beliefs,
+    MemberParams,
+    Members,
+    MemberStats,
+    Settling,
+    VoteCounts,
+)
 
 HELD_OUT = 5  # one part in so many of the votes is held out
 ENOUGH = 100_000  # votes, of which one part tells enough; with fewer, several are held out in turn
@@ -38,6 +48,7 @@ OF_EACH = 30  # votes of a worker, on average, that tell what models make of wor
 WIDE, CELLS_PER_VOTE, FEW_CELLS = 100, 2, 200_000
 SURE, FAR = 3.0, 0.02  # climb = (mean - SURE s.e.) / FAR
 LEAST_MATRICES, MORE_MATRICES, MOST_KINDS = 0.2, 0.7, 0.6
+EVENLY = (1 / 3,) * len(NAMES)  # as members count before they are weighted
 EITHER, MORE_OF_THE_BETTER = 0.5, 0.25  # of what matrices weigh: hierarchical's share, or MACE's
 
 
@@ -63,8 +74,8 @@ class Findings(NamedTuple):
     """What the opening phases find, one after the other: whether matrices can be learned; of which
     share of the votes, and how many parts in turn, some are held out; from which step of agreement
     on tasks begin in the first kind, with all votes and in each fold; the members' parameters in
-    each fold, their log evidence, and whether it has settled; then the number of held-out votes,
-    the members' weights, and how far votes depend on each other."""
+    each fold, and which of them have settled; then the number of held-out votes, the members'
+    weights, and how far votes depend on each other."""
 
     with_matrices: bool
     share: float
@@ -72,17 +83,21 @@ class Findings(NamedTuple):
     split: int
     splits: tuple[int, ...] = ()
     members: tuple[MemberParams, ...] = ()
-    log_evidence: float = -np.inf
-    settled: bool = False
+    settling: tuple[Settling, ...] = ()
     held_out: int = 0
     weights: Floats = np.ones(len(NAMES))
     dependence: float = 1.0
 
+    @property
+    def candidates(self) -> tuple[bool, ...]:
+        """The members that can be learned."""
+        return EVERYBODY if self.with_matrices else WITHOUT_MATRICES
+
 
 @dataclass(frozen=True, eq=False)
 class Opening(Phase[Any, Any, Any]):
-    """A phase before the fit to all votes, which takes so many sweeps, or until the members' log
-    evidence changes by less than `tol`, relatively."""
+    """A phase before the fit to all votes, in which each member takes so many steps, or until it
+    has settled by `tol`."""
 
     members: Members
     rounds: int
@@ -147,19 +162,20 @@ class Start(Opening):
 
     def sweep(
         self, block: Labels, params: Findings, local: tuple[Fold, ...]
-    ) -> tuple[tuple[Fold, ...], tuple[MemberStats, ...]]:
+    ) -> tuple[tuple[Fold, ...], tuple[VoteCounts, ...]]:
         return local, tuple(
-            self.members.count_vote(fold.kept, split, params.with_matrices)
+            self.members.count_vote(fold.kept, split, params.candidates)
             for fold, split in zip(local, params.splits, strict=True)
         )
 
-    def estimate(self, stats: tuple[MemberStats, ...], params: Findings) -> Findings:
-        first = (self.members.first_params(sums, params.weights) for sums in stats)
-        return params._replace(members=tuple(first))
+    def estimate(self, stats: tuple[VoteCounts, ...], params: Findings) -> Findings:
+        first = tuple(self.members.first_params(sums, params.candidates) for sums in stats)
+        return params._replace(members=first, settling=tuple(map(Settling.of, first)))
 
 
 class FitKept(Opening):
-    """As many steps of the members as they take with all votes; none when they have settled."""
+    """As many steps of the members as they take with all votes; none of those that have
+    settled."""
 
     @property
     def max_iter(self) -> int:
@@ -168,27 +184,26 @@ class FitKept(Opening):
     def sweep(
         self, block: Labels, params: Findings, local: tuple[Fold, ...]
     ) -> tuple[tuple[Fold, ...], tuple[MemberStats, ...]]:
-        if params.settled:
+        if all(each.all for each in params.settling):
             return local, ()
         swept = (
-            self.members.sweep(fold.kept, of_fold)
-            for fold, of_fold in zip(local, params.members, strict=True)
+            self.members.sweep(fold.kept, of_fold, settling.settled)
+            for fold, of_fold, settling in zip(local, params.members, params.settling, strict=True)
         )
         return local, tuple(MemberStats(*(stats for _, stats in each)) for each in swept)
 
     def estimate(self, stats: tuple[MemberStats, ...], params: Findings) -> Findings:
-        if params.settled:
+        if not stats:
             return params
-        now = sum(self.members.log_evidence(sums) for sums in stats)
         following = (
             self.members.estimate(sums, of_fold)
             for sums, of_fold in zip(stats, params.members, strict=True)
         )
-        return params._replace(
-            members=tuple(following),
-            log_evidence=now,
-            settled=abs(now - params.log_evidence) <= self.tol * abs(now),
+        settling = (
+            before.after(sums, self.tol, EVENLY)
+            for sums, before in zip(stats, params.settling, strict=True)
         )
+        return params._replace(members=tuple(following), settling=tuple(settling))
 
     def converged(self, steps: Sequence[Step]) -> bool:
         return False
@@ -271,4 +286,4 @@ class Judge(Opening):
         weights = np.array([1 - a, a * (1 - g) * h, a * (1 - g) * (1 - h), a * g])
         if not params.with_matrices:  # MACE alone stands for them
             weights = np.array([1 - a, 0.0, a, 0.0])
-        return params._replace(members=(), weights=weights, held_out=stats.held_out)
+        return params._replace(members=(), settling=(), weights=weights, held_out=stats.held_out)

@@ -11,7 +11,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Calibration, Method, Model, Opening, Step, Ties
+from quorate.model import AnyPhase, Calibration, Method, Model, Opening, Start, Step, Ties
 from quorate.options import option
 
 
@@ -29,6 +29,10 @@ class Stats(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class FixedBelief(Model[Params, Floats, Stats]):
     """A model whose belief is that of `begin`: nothing is learned but the class shares."""
+
+    @property
+    def starts_from(self) -> Start:
+        return "first"
 
     @abstractmethod
     def begin(self, block: Labels) -> Floats:

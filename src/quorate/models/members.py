@@ -15,7 +15,9 @@ from quorate.labels import Labels
 from quorate.models import em, hierarchical, mace, one_coin_bayes, subtypes, two_kinds
 
 NAMES = ("one-coin-bayes", "hierarchical", "mace", "two-kinds")
-WITH_MATRICES = (False, True, False, True)
+MATRICES, KINDS = 1, 3  # where they are among the members
+EVERYBODY, NOBODY = (True,) * len(NAMES), (False,) * len(NAMES)
+WITHOUT_MATRICES = (True, False, True, False)
 
 Absent = tuple[()]  # in place of what a member has that is left out
 Beliefs = tuple[Floats | None, ...]  # the members' posteriors
@@ -35,7 +37,53 @@ class MemberStats(NamedTuple):
     two_kinds: subtypes.Stats | Absent
 
 
+class VoteCounts(NamedTuple):
+    """The counts of the vote: of right and wrong labels, which are also ``by_truth`` where classes
+    are few, and of kinds."""
+
+    counts: em.Stats
+    by_truth: em.Stats | Absent
+    kinds: subtypes.Stats | Absent
+
+
 Swept = list[tuple[Any, Any]]  # each member's local state and statistics
+
+
+class Settling(NamedTuple):
+    """The members' ``log_evidence`` in the round before, and which of them have ``settled``: these
+    rest until the last sweep. Who is left out has settled from the beginning."""
+
+    log_evidence: tuple[float, ...]
+    settled: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, params: MemberParams) -> Settling:
+        absent = tuple(of_model == () for of_model in params)
+        return cls(tuple(0.0 if is_absent else -np.inf for is_absent in absent), absent)
+
+    @property
+    def all(self) -> bool:
+        return all(self.settled)
+
+    def now(self, stats: MemberStats) -> tuple[float, ...]:
+        """The log-probability of the votes by each member; by those that rest, as it was."""
+        each = zip(stats, self.log_evidence, strict=True)
+        return tuple(before if sums == () else _log_evidence(sums) for sums, before in each)
+
+    def after(self, stats: MemberStats, tol: float, weights: Sequence[float]) -> Settling:
+        """Settled are those whose log evidence changes, times their weight, by no more than `tol`,
+        relatively: one that weighs little need not be found as exactly."""
+        now = self.now(stats)
+        each = zip(self.settled, weights, now, self.log_evidence, strict=True)
+        settled = (
+            rests or weight * abs(new - old) <= tol * abs(new) for rests, weight, new, old in each
+        )
+        return Settling(now, tuple(settled))
+
+
+def _log_evidence(sums: Any) -> float:
+    of_kinds = isinstance(sums, subtypes.Stats)
+    return float(sums.log_evidence if of_kinds else sums.evidence.log_likelihood)
 
 
 @dataclass(frozen=True)
@@ -46,49 +94,52 @@ class Members:
 
     @classmethod
     def of(cls, seed: int, bounded: bool = True) -> Members:
-        """With their bounds of the likelihood, or without where nobody looks at these."""
+        """With bounds of the likelihood that never fall, or without where nobody looks at these."""
         return _members(seed, bounded)
 
     # Where they begin: the vote, and for kinds the step of agreement that splits tasks.
 
-    def count_vote(self, block: Labels, split: int, with_matrices: bool) -> MemberStats:
-        """The first statistics, with or without the members that have confusion matrices."""
+    def count_vote(self, block: Labels, split: int, present: Sequence[bool]) -> VoteCounts:
+        """The first statistics of those that take part, counted once for all that count alike."""
         vote = block.vote_shares()
-        stats: list[Any] = [
-            () if matrices and not with_matrices else _opening(model).sweep(block, split, vote)[1]
-            for model, matrices in zip(self.models, WITH_MATRICES, strict=True)
-        ]
-        return MemberStats(*stats)
+        evidence = em.Evidence(block.class_sums(vote))
+        counts = em.Stats(block.count_right_and_wrong(vote), evidence)
+        by_truth: em.Stats | Absent = ()
+        kinds: subtypes.Stats | Absent = ()
+        if present[MATRICES] and block.n_classes > kernels.FEW_CLASSES:
+            by_truth = em.Stats(block.pairs.scatter(vote), evidence)
+        if present[KINDS]:
+            kinds = two_kinds.Start(self.models[KINDS]).sweep(block, split, vote)[1]
+        return VoteCounts(counts, by_truth, kinds)
 
-    def first_params(self, stats: MemberStats, weights: Floats) -> MemberParams:
-        """The first parameters of those that weigh something."""
-        each = zip(self.models, stats, weights, strict=True)
+    def first_params(self, stats: VoteCounts, present: Sequence[bool]) -> MemberParams:
+        """The first parameters of those that take part."""
+        counts = (stats.counts, stats.by_truth or stats.counts, stats.counts)
+        *of_em, kinds = self.models
         params: list[Any] = [
-            () if sums == () or not weight else _opening(model).estimate(sums, None)
-            for model, sums, weight in each
+            model.from_vote(sums) if takes_part else ()
+            for model, sums, takes_part in zip(of_em, counts, present[:KINDS], strict=True)
         ]
+        params.append(kinds.first_params(stats.kinds) if present[KINDS] else ())
         return MemberParams(*params)
 
     # Their steps.
 
-    def sweep(self, block: Labels, params: MemberParams) -> Swept:
+    def sweep(self, block: Labels, params: MemberParams, resting: Sequence[bool] = NOBODY) -> Swept:
+        """One step of those that take part and do not rest."""
+        each = zip(self.models, params, resting, strict=True)
         return [
-            (None, ()) if of_model == () else model.sweep(block, of_model, None)
-            for model, of_model in zip(self.models, params, strict=True)
+            (None, ()) if of_model == () or rests else model.sweep(block, of_model, None)
+            for model, of_model, rests in each
         ]
 
     def estimate(self, stats: MemberStats, params: MemberParams) -> MemberParams:
+        """The next parameters; of those that rest, the same."""
         following: list[Any] = [
-            () if of_model == () else model.estimate(sums, of_model)
+            of_model if sums == () else model.estimate(sums, of_model)
             for model, sums, of_model in zip(self.models, stats, params, strict=True)
         ]
         return MemberParams(*following)
-
-    def log_evidence(self, stats: MemberStats) -> float:
-        """The log-probability of the votes, summed over the members."""
-        *of_em, of_kinds = stats
-        found = sum(sums.evidence.log_likelihood for sums in of_em if isinstance(sums, em.Stats))
-        return found + (of_kinds.log_evidence if isinstance(of_kinds, subtypes.Stats) else 0.0)
 
     # What they believe.
 
@@ -108,6 +159,16 @@ class Members:
             chances = model.chances(of_model)[held_out.pair]
             found.append(kernels.log_or(np.einsum("vk,vk->v", states, chances)))
         return found
+
+    def objectives(
+        self, stats: MemberStats, params: MemberParams, before: tuple[float, ...]
+    ) -> tuple[float, ...]:
+        """The members' objectives; of those that rest, as they were."""
+        each = zip(self.models, stats, params, before, strict=True)
+        return tuple(
+            old if sums == () else model.progress(sums, of_model).objective
+            for model, sums, of_model, old in each
+        )
 
     def newcomer(self, stats: MemberStats, params: MemberParams) -> MemberParams:
         more: list[Any] = [
@@ -130,21 +191,21 @@ def mixture(beliefs: Sequence[Floats | None], weights: Floats) -> Floats:
     return mixed
 
 
-def _opening(model: Any) -> Any:
-    """The phase of a model that counts the vote."""
-    return two_kinds.Start(model) if isinstance(model, two_kinds.TwoKinds) else em.FromVote(model)
+class UnboundedCoin(one_coin_bayes.OneCoinBayes):
+    guarded = False
 
 
-class Unbounded(two_kinds.TwoKinds):
+class UnboundedKinds(two_kinds.TwoKinds):
     bounded = False
 
 
 @lru_cache
 def _members(seed: int, bounded: bool) -> Members:
-    kinds = two_kinds.TwoKinds if bounded else Unbounded
+    coin = one_coin_bayes.OneCoinBayes if bounded else UnboundedCoin
+    kinds = two_kinds.TwoKinds if bounded else UnboundedKinds
     return Members(
         (
-            one_coin_bayes.OneCoinBayes(seed=seed),
+            coin(seed=seed),
             hierarchical.Hierarchical(seed=seed),
             mace.MACE(prior="root", seed=seed),
             kinds(seed=seed),

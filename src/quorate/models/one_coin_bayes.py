@@ -79,6 +79,7 @@ class OneCoinBayes(EM[Params, Stats]):
     """
 
     is_bound: ClassVar[bool] = True
+    guarded: ClassVar[bool] = True  # whether steps that would lower the bound are not taken
 
     kappa: float | None = option(
         None,
@@ -137,12 +138,14 @@ class OneCoinBayes(EM[Params, Stats]):
         return self._learn(counts, params.crowd, params.kappa, state)
 
     def _learn(self, counts: Floats, crowd: Floats, kappa: float, state: EMState) -> Params:
-        before = self._posterior(counts, crowd, kappa, state)
         prior = dirichlet.same_for_all(kappa * crowd[:, None])
         draws = dirichlet.prior_draws(counts[:, :, None], prior)
-        crowd = _shares(draws.expected[:, 0] + PSEUDO_DRAWS)
-        kappa = self.kappa or dirichlet.next_precision(draws)
-        after = self._posterior(counts, crowd, kappa, state)
+        next_crowd = _shares(draws.expected[:, 0] + PSEUDO_DRAWS)
+        next_kappa = self.kappa or dirichlet.next_precision(draws)
+        after = self._posterior(counts, next_crowd, next_kappa, state)
+        if not self.guarded:
+            return after
+        before = self._posterior(counts, crowd, kappa, state)
         return max(before, after, key=lambda params: self._bound(counts, params))
 
     def _posterior(self, counts: Floats, crowd: Floats, kappa: float, state: EMState) -> Params:

@@ -28,7 +28,7 @@ def show_estimate(estimate: Mapping[str, Any], console: Console) -> None:
         console.print(Text(told_difference(Difference(**estimate["difference"]), unit, level)))
     if estimate["positions"]:
         console.print()
-        console.print(_positions(estimate["positions"], console.width))
+        console.print(positions_table(estimate["positions"], console.width))
     for text in estimate["notes"]:
         console.print(note(text))
 
@@ -74,7 +74,8 @@ def _curve(curve: Sequence[Mapping[str, Any]], unit: str, width: int) -> Rendera
     return table(columns, rows, width, title="Expected width of the interval")
 
 
-def _positions(positions: Sequence[Mapping[str, Any]], width: int) -> RenderableType:
+def positions_table(positions: Sequence[Mapping[str, Any]], width: int) -> RenderableType:
+    """The position bias of the judges whom it sways most."""
     strongest = sorted(positions, key=lambda row: -abs(row["bias"]))[:SHOWN_JUDGES]
     rows = [
         {

@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from quorate.judging.judges import told_cheaper, told_worth
+from quorate.report.estimate import positions_table
 from quorate.report.screen import Column, note, table
 from quorate.votes import named
 
@@ -25,6 +26,9 @@ def show_panel(panel: Mapping[str, Any], console: Console) -> None:
     if panel["biases"]:
         console.print()
         console.print(_biases(panel["biases"], console.width))
+    if panel["positions"]:
+        console.print()
+        console.print(positions_table(panel["positions"], console.width))
     if panel["cheaper"] is not None:
         dropped = panel["cheaper"]["dropped"]
         names = ", ".join(map(named, dropped[:SHOWN_NAMES]))

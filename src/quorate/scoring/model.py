@@ -13,12 +13,14 @@ calibrate judges by offset and noise so.
 
 Grades have no scale of their own. It is that of the judges: their mean offset is 0 and their mean
 scale 1, weighted by the information that each has about the grades, so that who answers at random,
-or always the same, does not stretch or squeeze it. Judges are drawn from a crowd whose spread is
+or always the same, does not stretch or squeeze it. Slips of the pen count for that level like all
+other scores: where most grades are low nearly all slips are upwards, and leaving them out would
+lower every grade. Judges are drawn from a crowd whose spread is
 learned (empirical Bayes): one with few scores is taken to be like the others. Of two judges, or
 one, it cannot be told who is noisier, so that they have the same noise.
 
 What is learned are sums over tasks. The E-step finds the grade of each task, with its variance; the
-M-step regresses each judge's scores on these grades, from seven sums for each judge. Offset and
+M-step regresses each judge's scores on these grades, from nine sums for each judge. Offset and
 scale have normal posteriors of their own (variational EM), whose variances the E-step heeds.
 """
 
@@ -64,8 +66,8 @@ class Params(NamedTuple):
 @by_worker("judges")
 class Stats(NamedTuple):
     """For each judge the sums, by weight, of 1, z, z², x, xz and x², with z the distance of the
-    grade from the mean and x that of the score, and the number of scores; of all tasks the number,
-    and the sums of z and z²."""
+    grade from the mean and x that of the score; the number of scores, and the sums of x and z
+    whatever the weight; of all tasks the number, and the sums of z and z²."""
 
     judges: Floats | Rows
     tasks: float
@@ -107,7 +109,7 @@ class ScoreModel:
         square = np.repeat(grades.mean**2 + grades.variance, block.n_said)
         x, u = self.values[block.label] - params.mean, grades.weight
         sums = np.stack(
-            [u, u * z, u * square, u * x, u * x * z, u * x * x, np.ones(len(x))], axis=1
+            [u, u * z, u * square, u * x, u * x * z, u * x * x, np.ones(len(x)), x, z], axis=1
         )
         seen = block.has_evidence
         return local, Stats(
@@ -148,9 +150,11 @@ class ScoreModel:
         centre = stats.grade / stats.tasks
         spread = max(stats.square / stats.tasks - centre**2, LEAST_SPREAD)
         offset = judges.offset + (judges.scale - 1) * centre  # as the mean of grades moves
-        share = sums[:, 6] * judges.scale**2 / judges.noise + LEAST_SPREAD
+        scores, x, z = sums[:, 6:].T
+        share = scores * judges.scale**2 / judges.noise + LEAST_SPREAD
         share /= share.sum()
-        off, factor = float(share @ offset), float(share @ judges.scale)
+        above = (x - judges.scale * z) / np.maximum(scores, 1) + (judges.scale - 1) * centre
+        off, factor = float(share @ above), float(share @ judges.scale)
         factor = factor if factor > LEAST_FACTOR else 1.0
         return judges._replace(
             offset=offset - off,
@@ -161,7 +165,7 @@ class ScoreModel:
         )
 
     def _regressions(self, sums: Floats, params: Params) -> Params:
-        n, z, zz, x, xz, xx, scores = sums.T
+        n, z, zz, x, xz, xx, scores = sums[:, :7].T
         noise = params.noise
         a, b, c = n / noise + 1 / params.offsets, z / noise, zz / noise + 1 / params.scales
         determinant = a * c - b * b

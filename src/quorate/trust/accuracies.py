@@ -10,7 +10,7 @@ accuracies of the crowd have a beta distribution that is estimated from the vote
 - the others' accuracies are not known either. How much that flattens the likelihood follows from
   the missing information (T. Louis, 1982), task by task, with the others' own variances.
 
-Both are sums over tasks, swept a few times from the plain vote until the accuracies settle.
+Both are sums over tasks, swept twice, from where the accuracies of the plain one-coin model settle.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quorate import kernels
+from quorate import buffers, kernels
 from quorate.engines.engine import Fold
 from quorate.kernels import Floats, Rows, TallIncidence
 from quorate.labels import Labels
 from quorate.model import by_worker, dense
 
 MOST_VOTES = 2_000_000  # more would take longer than the fit
-PASSES = 8
+PASSES = 8  # at most, of the plain one-coin model
+LEAVE_ONE_OUT = 1  # passes in which each worker is judged by the others, before the last
 TOLERANCE = 0.005  # mean change of the accuracies at which they have settled
 MIN_PROBABILITY = 0.01  # of an accuracy, or of a class
 START_STRENGTH = 10  # pseudo-labels of the crowd's average at the start
-NODES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 30))), [1.0]])
+LOG_ODDS = np.linspace(-7, 7, 30)  # of the nodes between 0 and 1
+NODES = np.concatenate([[0.0], 1 / (1 + np.exp(-LOG_ODDS)), [1.0]])
 GRID = (np.arange(64) + 0.5) / 64  # accuracies
 MEANS = np.linspace(0.3, 0.95, 27)  # of the candidate beta distributions
 STRENGTHS = np.array([2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128.0])  # their pseudo-counts
@@ -85,14 +87,14 @@ class SupportStats(NamedTuple):
 
 def accuracy_intervals(fold: Fold, passes: int = PASSES) -> Spread:
     """Compute the 95 % intervals of all workers' accuracies."""
-    crowd = _start(fold.sweep(_vote_stats, None))
+    crowd = _crowd(fold.sweep(_vote_stats, None), None)
     for _ in range(passes):
-        spread, variance = _estimate(fold.sweep(_support_from_others, crowd), crowd, last=False)
-        moved = float(np.abs(spread.accuracy - crowd.accuracy).mean())
-        accuracy = clipped((crowd.accuracy + spread.accuracy) / 2)
-        crowd = crowd._replace(accuracy=accuracy, variance=variance)
-        if moved < TOLERANCE:
+        before, crowd = crowd, _crowd(fold.sweep(_one_coin_stats, crowd), crowd)
+        if float(np.abs(crowd.accuracy - before.accuracy).mean()) < TOLERANCE:
             break
+    for _ in range(LEAVE_ONE_OUT):
+        spread, variance = _estimate(fold.sweep(_support_from_others, crowd), crowd, last=False)
+        crowd = crowd._replace(accuracy=clipped(spread.accuracy), variance=variance)
     return _estimate(fold.sweep(_support_from_others, crowd), crowd, last=True)[0]
 
 
@@ -101,11 +103,31 @@ def _vote_stats(block: Labels, params: None, state: Any) -> tuple[Any, VoteStats
     return state, VoteStats(block.agreement(shares), block.class_sums(shares))
 
 
-def _start(stats: VoteStats) -> CrowdEstimate:
-    """Estimate of the crowd from the plain vote, shrunk to the crowd's average."""
+def _one_coin_stats(block: Labels, crowd: CrowdEstimate, state: Any) -> tuple[Any, VoteStats]:
+    posterior = _posterior_of(block, crowd, _weight(crowd, block.n_classes))
+    return state, VoteStats(block.agreement(posterior), block.class_sums(posterior))
+
+
+def _weight(crowd: CrowdEstimate, n_classes: int) -> Floats:
+    """Log-odds that each worker's label adds to its class."""
+    p = crowd.accuracy
+    weight: Floats = np.log(p) - np.log((1 - p) / max(n_classes - 1, 1))
+    return weight
+
+
+def _posterior_of(block: Labels, crowd: CrowdEstimate, weight: Floats) -> Floats:
+    log_joint = block.weighted_votes(weight) + crowd.log_prior
+    return kernels.normalise(block.clamped(log_joint))[0]
+
+
+def _crowd(stats: VoteStats, before: CrowdEstimate | None) -> CrowdEstimate:
+    """Estimate of the crowd from right and wrong labels, shrunk to the crowd's average; the prior
+    is that of the plain vote."""
     tally = dense(stats.tally)
     average = tally[:, 0].sum() / max(tally.sum(), 1)
     accuracy = (tally[:, 0] + START_STRENGTH * average) / (tally.sum(axis=1) + START_STRENGTH)
+    if before is not None:
+        return before._replace(accuracy=clipped(accuracy))
     shares = np.maximum(stats.classes / stats.classes.sum(), MIN_PROBABILITY)
     return CrowdEstimate(clipped(accuracy), np.zeros(len(tally)), np.log(shares / shares.sum()))
 
@@ -119,10 +141,8 @@ def _support_from_others(
     block: Labels, crowd: CrowdEstimate, state: Any
 ) -> tuple[Any, SupportStats]:
     """Sweep a block for the probability that the other votes give to each worker's labels."""
-    p = crowd.accuracy
-    weight = np.log(p) - np.log((1 - p) / max(block.n_classes - 1, 1))
-    log_joint = block.weighted_votes(weight) + crowd.log_prior
-    posterior, _ = kernels.normalise(block.clamped(log_joint))
+    weight = _weight(crowd, block.n_classes)
+    posterior = _posterior_of(block, crowd, weight)
     correct = kernels.probability_correct(block.indptr, block.label, posterior)
     by_others = correct / (correct + (1 - correct) * np.exp(weight)[block.worker])
     information = _information(block, crowd, posterior, correct)
@@ -131,14 +151,17 @@ def _support_from_others(
 
 def _histogram(block: Labels, values: Floats) -> Floats | Rows:
     """Histogram of the values per worker, each value split between the nodes on its two sides."""
-    node = np.clip(np.searchsorted(NODES, values, side="right") - 1, 0, len(NODES) - 2)
+    with np.errstate(divide="ignore"):  # the log-odds of 0 and of 1 are beyond all nodes
+        log_odds = np.log(values / (1 - values))
+    place = (log_odds - LOG_ODDS[0]) / (LOG_ODDS[1] - LOG_ODDS[0])
+    node = np.clip(place + 1, 0, len(NODES) - 2).astype(np.int32)
     above = (values - NODES[node]) / (NODES[node + 1] - NODES[node])
-    row = block.worker * np.int32(len(NODES)) + node.astype(np.int32)
+    row = block.worker * np.int32(len(NODES)) + node
     both = np.concatenate([row, row + np.int32(1)])
     share = np.concatenate([1 - above, above])
-    place = np.arange(len(both), dtype=np.int32)
+    each = np.arange(len(both), dtype=np.int32)
     height = block.n_workers * len(NODES)
-    return TallIncidence(both, place, len(both), height).scatter(share[:, None])
+    return TallIncidence(both, each, len(both), height).scatter(share[:, None])
 
 
 def _information(block: Labels, crowd: CrowdEstimate, posterior: Floats, correct: Floats) -> Floats:
@@ -147,17 +170,19 @@ def _information(block: Labels, crowd: CrowdEstimate, posterior: Floats, correct
     The first is the information if the truth were known, less its variance. The second sums over
     the task's other workers the squared covariance with them, times their variance: two workers
     with the same label are right together."""
-    p = crowd.accuracy[block.worker]
-    slope = 1 / (p * (1 - p))
-    observed = correct / p**2 + (1 - correct) / (1 - p) ** 2 - slope**2 * correct * (1 - correct)
-    weight = crowd.variance / (crowd.accuracy * (1 - crowd.accuracy)) ** 2
+    p, by = crowd.accuracy, block.worker
+    if_right, if_wrong, slope = 1 / p**2, 1 / (1 - p) ** 2, 1 / (p * (1 - p)) ** 2
+    weight = crowd.variance * slope
     of_class = block.weighted_votes(weight)  # [task, class]
-    task = block.task_of_label()
-    alike = of_class[task, block.label]
-    unlike = (posterior**2 * of_class).sum(axis=1)[task] - correct**2 * alike
-    alike = alike - weight[block.worker]
-    dependent = correct**2 * ((1 - correct) ** 2 * alike + unlike)
-    return np.stack([observed, slope**2 * dependent], axis=1)
+    unlike = np.repeat(np.einsum("tc,tc,tc->t", posterior, posterior, of_class), block.n_said)
+    alike = kernels.probability_correct(block.indptr, block.label, of_class)
+    squared, slope = correct**2, slope[by]
+    unlike -= squared * alike
+    both = buffers.empty((block.n_labels, 2))
+    both[:, 0] = if_wrong[by] + correct * (if_right - if_wrong)[by]
+    both[:, 0] -= slope * (correct - squared)
+    both[:, 1] = slope * squared * ((1 - correct) ** 2 * (alike - weight[by]) + unlike)
+    return both
 
 
 def _estimate(stats: SupportStats, crowd: CrowdEstimate, last: bool) -> tuple[Spread, Floats]:

@@ -8,6 +8,7 @@ from quorate.votes.faults import shown
 from quorate.votes.reading import Votes
 
 MANY_NUMBERS = 11  # as many as grades from 0 to 10
+MANY_LABELS, VOTES_OF_EACH = 100, 20  # more labels, with fewer votes of each, are hardly classes
 
 
 def doubts(votes: Votes, ordered: bool = False) -> list[str]:
@@ -31,6 +32,8 @@ def doubts(votes: Votes, ordered: bool = False) -> list[str]:
             f"The labels are {len(classes):,} different numbers, and are taken for classes: if they"
             " have an order, say ordered (--ordered)."
         )
+    elif len(classes) > max(MANY_LABELS, blocks.n_labels / VOTES_OF_EACH):
+        found.append(f"{len(classes):,} different labels: is this the label column?")
     return found
 
 

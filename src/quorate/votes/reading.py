@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from quorate.card import Listing, Share, card
 from quorate.errors import DataError, QuorateError, UsageError, require_choice
-from quorate.labels import Codebook, Labels
+from quorate.labels import Codebook, Labels, NameKeys
 from quorate.votes.blocks import Blocks, ClassRecoding, MemoryBlocks, all_labels
 from quorate.votes.columns import detail_columns, note_of
 from quorate.votes.databases import asked, is_database
@@ -141,7 +141,7 @@ class Votes:
         if codebook is None:
             codebook = Codebook.numbered(labels)
         else:
-            tasks, workers = keys(codebook.tasks), keys(codebook.workers)
+            tasks, workers = (NameKeys(n, keys) for n in (codebook.tasks, codebook.workers))
             labels = replace(labels, task_key=tasks, worker_key=workers)
         return cls(MemoryBlocks(labels, codebook.tasks), codebook, **more)
 

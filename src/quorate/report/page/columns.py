@@ -81,6 +81,22 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         Column("with_humans", "agrees with a human", "share"),
         Column("with_most_humans", "with most humans", "share"),
     ),
+    "panel.rows": (
+        WORKER,
+        Column("votes", "votes", "number"),
+        Column("accuracy", "right", "share"),
+        Column("other_worker", "errors most like", "worker"),
+        Column("correlation", "correlation", "two_digits"),
+        Column("adds", "adds judges", "two_digits"),
+    ),
+    "panel.positions.rows": (
+        WORKER,
+        Column("pairs", "pairs", "number"),
+        Column("changed", "changed", "share"),
+        Column("bias", "for the first", "signed_share"),
+        Column("low", "from", "signed_share"),
+        Column("high", "to", "signed_share"),
+    ),
     "repeats.rows": (
         WORKER,
         Column("tasks", "tasks", "number"),

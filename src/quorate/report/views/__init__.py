@@ -21,6 +21,7 @@ from quorate.report.views.gold import gold_view
 from quorate.report.views.headline import headline
 from quorate.report.views.kinds import kinds_of, kinds_view
 from quorate.report.views.next import next_view
+from quorate.report.views.panel import panel_view
 from quorate.report.views.pseudonyms import under_pseudonyms
 from quorate.report.views.repeats import repeats_view
 from quorate.report.views.sentences import said_of
@@ -84,6 +85,7 @@ def _views(result: Result, diagnosis: Diagnosis, n_shown: int) -> dict[str, Any]
         "classes": classes_view(counts, result),
         "agreement": agreement_view(diagnosis, counts, result, workers),
         "kinds": kinds_view(diagnosis, result),
+        "panel": panel_view(result),
         "repeats": repeats_view(result),
         "gold": gold_view(result),
         "time": time_view(timed),

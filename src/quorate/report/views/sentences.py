@@ -94,6 +94,22 @@ def kinds(view: View) -> Iterator[str]:
         )
 
 
+def panel(view: View) -> Iterator[str]:
+    """How many independent judges the workers are worth, and whom position sways most."""
+    yield (
+        f"{count(view['judges'], 'judge')} are worth {view['effective']:.1f} independent ones"
+        f" (95 %: {view['low']:.1f} to {view['high']:.1f}), by their errors against"
+        f" {view['against']}."
+    )
+    first = view["positions"]["rows"][0] if view["positions"] is not None else None
+    if first is not None and not first["low"] <= 0 <= first["high"]:
+        where = "first" if first["bias"] > 0 else "second"
+        yield (
+            f"{named(first['worker'])} names the answer that comes {where}"
+            f" {abs(first['bias']):.1%} too often."
+        )
+
+
 def repeats(view: View) -> Iterator[str]:
     """How often the same is said again."""
     n = view["of"]
@@ -198,6 +214,7 @@ BY_VIEW: Mapping[str, Callable[[View], Iterator[str]]] = {
     "classes": classes,
     "agreement": agreement,
     "kinds": kinds,
+    "panel": panel,
     "repeats": repeats,
     "gold": gold,
     "time": time,
