@@ -355,14 +355,15 @@ def peak_of(path: Path, place: Path, **options: Any) -> int:
 
 def test_what_was_killed_goes_on_where_it_was(votes: Path, tmp_path: Path) -> None:
     store, labels = tmp_path / "store", tmp_path / "labels.parquet"
-    options: dict[str, Any] = {"method": "dawid-skene", "tol": 0.0, "max_iter": 40}
-    with subprocess.Popen(command(votes, labels, **options, store=str(store))) as process:
-        try:
-            wait_for_iterations(3, store, process)
-        finally:
-            process.kill()
-    assert not labels.exists()
+    options: dict[str, Any] = {"method": "dawid-skene", "tol": 0.0, "max_iter": 60}
     resumed = command(votes, labels, **options, store=str(store), resume=True)
+    for call in (command(votes, labels, **options, store=str(store)), resumed):
+        with subprocess.Popen(call) as process:
+            try:
+                wait_for_iterations(3, store, process)
+            finally:
+                process.kill()
+        assert not labels.exists()
     notes = json.loads(subprocess.run(resumed, capture_output=True, check=True).stdout)
     assert any(note.startswith("The fit was resumed from iteration") for note in notes), notes
     assert pl.read_parquet(labels).equals(quorate.aggregate(votes, **options).labels)

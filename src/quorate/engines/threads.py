@@ -144,7 +144,7 @@ class StreamFold(ThreadFold):
 
     def resume_after(self, sweeps: int) -> None:
         if self._kept is not None:
-            self._kept.sweeps = sweeps
+            self._kept.sweeps = self.sweeps = sweeps
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         super().begin(begin)

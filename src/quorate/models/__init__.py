@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
@@ -197,8 +196,8 @@ def method_name(model: AnyModel) -> str:
     if isinstance(model, Given):
         return getattr(model.function, "__name__", type(model.function).__name__)
     given = {f.name: getattr(model, f.name) for f in fields(model)}
-    beside: Iterable[Method] = getattr(sys.modules[type(model).__module__], "METHODS", ())
-    for method in beside:
+    package, _, file = type(model).__module__.rpartition(".")
+    for method in _methods_in(file).values() if package == __name__ else ():
         if method.model is type(model) and method.settings.items() <= given.items():
             return method.name
     return type(model).__name__
