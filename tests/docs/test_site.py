@@ -154,7 +154,7 @@ def found_in_the_dark(chromium: Any, address: str, word: str) -> str:
     page.keyboard.press("Control+k")
     page.keyboard.type(word)
     results = page.locator(f"a[href*='?h={word}']")
-    results.first.wait_for()
+    results.first.wait_for(timeout=120_000)
     return " ".join(str(result.get_attribute("href")) for result in results.all())
 
 
