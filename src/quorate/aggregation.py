@@ -461,9 +461,9 @@ def _storage(engine: Engine, model: AnyModel, several: bool) -> Storage | None:
 
 
 def _refuse_unknown(how: AggregateOptions, method: Method) -> None:
-    for name in how:
+    for name in (name for name in how if name not in AggregateOptions.__annotations__):
         owners = [m for m, method in METHODS.items() if name in method.options]
-        if owners and name not in AggregateOptions.__annotations__:
+        if owners:
             meant = method if isinstance(method, str) and method in owners else owners[0]
             kind = METHODS[meant].model.__name__
             raise UsageError(

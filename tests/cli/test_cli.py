@@ -773,7 +773,7 @@ def comparison(n_methods: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 def test_no_number_of_a_comparison_is_ever_cut(width: int) -> None:
-    from quorate.report import show_comparison
+    from quorate.report.comparison import show_comparison
 
     found = comparison(17)
     stream = io.StringIO()

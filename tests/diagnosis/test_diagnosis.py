@@ -22,7 +22,7 @@ from quorate.cli import main
 from quorate.diagnosis import graph, theory, workers
 from quorate.engines.threads import Threads
 from quorate.models.one_coin import one_coin_confusion
-from quorate.report import show_diagnosis
+from quorate.report.diagnosis import show_diagnosis
 from quorate.simulation.assignment import teams_of
 from quorate.trust.correlated import pairs
 

@@ -113,7 +113,7 @@ def _show(job: Job, found: Any, printing: Printing, to_stdout: bool) -> None:
         summary = json.dumps(job.summary(found), indent=2, default=str)  # what JSON has no word for
         click.echo(masked(summary), err=not to_stdout)
     elif not (printing.quiet and job.named_files):
-        from quorate.report import screen
+        from quorate.report.screen import screen
 
         job.show(job.summary(found), screen(to_stdout=to_stdout))
     sys.stdout.flush()

@@ -106,7 +106,7 @@ def aggregate(votes: Any, **given: Any) -> None:
             function = aggregate_each if how.get("question") == ALL else aggregate
             return function(votes, model, progress=progress, **how)
 
-    emit(Job(run, _summary, shown_by("quorate.report:show_summary"), files, hint), printing)
+    emit(Job(run, _summary, shown_by("quorate.report.summary:show_summary"), files, hint), printing)
 
 
 def _labels(

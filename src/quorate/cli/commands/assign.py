@@ -76,6 +76,12 @@ def assign(votes: Any, output: str | None, **given: Any) -> None:
     hint = "The assignments themselves: -o next.csv, or -o - for standard output."
     files = (File(output, attrgetter("table")),)
     emit(
-        Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_assignment"), files, hint),
+        Job(
+            run,
+            methodcaller("as_dict"),
+            shown_by("quorate.report.assignment:show_assignment"),
+            files,
+            hint,
+        ),
         printing,
     )

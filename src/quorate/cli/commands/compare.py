@@ -63,7 +63,7 @@ def compare(votes: Any, methods: tuple[str, ...], output: str | None, **given: A
         Job(
             run,
             methodcaller("as_dict"),
-            shown_by("quorate.report:show_comparison"),
+            shown_by("quorate.report.comparison:show_comparison"),
             files,
             at_once=True,
         ),

@@ -46,7 +46,13 @@ def convert(votes: Any, output: str | None, gold_output: str | None, **given: An
     )
     hint = "The table itself: -o votes.csv, or -o - for standard output."
     emit(
-        Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_conversion"), files, hint),
+        Job(
+            run,
+            methodcaller("as_dict"),
+            shown_by("quorate.report.conversion:show_conversion"),
+            files,
+            hint,
+        ),
         printing,
     )
 

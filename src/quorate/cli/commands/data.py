@@ -43,7 +43,7 @@ def data(context: click.Context, /, directory: str | None, **given: Any) -> None
         found.update(listing(directory))
         return found
 
-    emit(Job(run, dict, shown_by("quorate.report:show_data_sets")), printing)
+    emit(Job(run, dict, shown_by("quorate.report.datasets:show_data_sets")), printing)
     if any(each["status"] == "damaged" for each in found["datasets"]):
         context.exit(1)
 

@@ -45,6 +45,6 @@ def diagnose(votes: Any, workers: str | None, theory: bool, **given: Any) -> Non
 
         return diagnose(votes, progress=progress, **how)
 
-    show = shown_by("quorate.report:show_diagnosis", theory=theory)
+    show = shown_by("quorate.report.diagnosis:show_diagnosis", theory=theory)
     files = (File(workers, attrgetter("workers")),)
     emit(Job(run, methodcaller("as_dict"), show, files), printing)

@@ -108,5 +108,5 @@ def estimate(votes: Any, output: str | None, **given: Any) -> None:
     planned = given.get("plan") is not None
     files = (File(output, attrgetter("plan" if planned else "table")),)
     hint = "The plan itself: -o plan.csv, or -o - for standard output." if planned else ""
-    show = shown_by("quorate.report:show_estimate")
+    show = shown_by("quorate.report.estimate:show_estimate")
     emit(Job(run, methodcaller("as_dict"), show, files, hint), printing)

@@ -54,4 +54,4 @@ def explain(votes: Any, tasks: tuple[str, ...], **given: Any) -> None:
         found = [result.explain(task, **confidence).as_dict() for task in tasks]
         return {"method": result.method, "tasks": found}
 
-    emit(Job(run, dict, shown_by("quorate.report:show_explanations")), printing)
+    emit(Job(run, dict, shown_by("quorate.report.explanation:show_explanations")), printing)

@@ -27,7 +27,7 @@ def methods(name: str | None, **given: Any) -> None:
     """
     printing = Printing.of(given)
 
-    show = shown_by(f"quorate.report:show_method{'s' if name is None else ''}")
+    show = shown_by(f"quorate.report.methods:show_method{'s' if name is None else ''}")
     emit(Job(lambda _: _all() if name is None else _one(name), dict, show), printing)
 
 

@@ -54,4 +54,7 @@ def panel(votes: Any, output: str | None, biases: str | None, **given: Any) -> N
         return panel(votes, progress=progress, **how)
 
     files = (File(output, attrgetter("judges")), File(biases, attrgetter("biases")))
-    emit(Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_panel"), files), printing)
+    emit(
+        Job(run, methodcaller("as_dict"), shown_by("quorate.report.panel:show_panel"), files),
+        printing,
+    )

@@ -72,5 +72,5 @@ def rank(comparisons: Any, output: str | None, workers: str | None, **given: Any
 
         return rank(comparisons, progress=progress, **options.given(given))
 
-    show = shown_by("quorate.report:show_ranking")
+    show = shown_by("quorate.report.ranking:show_ranking")
     emit(Job(run, methodcaller("as_dict"), show, files), printing)

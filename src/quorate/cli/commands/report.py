@@ -55,7 +55,7 @@ def report(votes: Any, output: str | None, **given: Any) -> None:
 
     files = (File(output, write=_write),)
     hint = "The page itself: -o report.html."
-    emit(Job(run, dict, shown_by("quorate.report:show_report"), files, hint), printing)
+    emit(Job(run, dict, shown_by("quorate.report.report:show_report"), files, hint), printing)
 
 
 def _write(report: Any, file: Any) -> None:

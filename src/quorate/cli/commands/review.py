@@ -54,5 +54,5 @@ def review(votes: Any, output: str | None, n: int | None, **given: Any) -> None:
 
     files = (File(output, attrgetter("frame")),)
     hint = "To fill in and give back as known answers: -o review.csv, then --gold review.csv."
-    show = shown_by("quorate.report:show_review")
+    show = shown_by("quorate.report.report:show_review")
     emit(Job(run, lambda found: found.as_dict(), show, files, hint), printing)

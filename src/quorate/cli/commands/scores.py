@@ -54,7 +54,7 @@ def scores(votes: Any, output: str | None, workers: str | None, **given: Any) ->
             return scores(votes, progress=progress, **how)
 
     hint = "The scores themselves: -o scores.csv, or -o - for standard output."
-    show = shown_by("quorate.report:show_scores")
+    show = shown_by("quorate.report.scores:show_scores")
     emit(Job(run, methodcaller("as_dict"), show, files, hint), printing)
 
 

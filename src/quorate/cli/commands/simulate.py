@@ -160,7 +160,7 @@ def simulate(**given: Any) -> None:
 
     hint = "The votes themselves: -o votes.csv, or -o - for standard output."
     emit(
-        Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_crowd"), files, hint),
+        Job(run, methodcaller("as_dict"), shown_by("quorate.report.crowd:show_crowd"), files, hint),
         printing,
     )
 
@@ -185,4 +185,4 @@ def _play(
         connect = lambda: Client(against, name, token=token)  # noqa: E731
         return play(crowd, connect, pace=pace, progress=progress)
 
-    emit(Job(run, methodcaller("as_dict"), shown_by("quorate.report:show_play")), printing)
+    emit(Job(run, methodcaller("as_dict"), shown_by("quorate.report.crowd:show_play")), printing)
