@@ -26,7 +26,7 @@ def _put_off(name: str) -> None:
     setattr(np, name, module)
 
 
-for _part in ("f2py", "testing", "ma", "polynomial"):
+for _part in ("f2py", "testing"):
     _put_off(_part)
 
 from scipy import sparse as sparse  # noqa: E402

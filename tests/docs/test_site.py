@@ -159,12 +159,12 @@ def found_in_the_dark(chromium: Any, address: str, word: str) -> str:
 
 
 def keep_screenshot(page: Any, path: str, width: int) -> None:
-    """A picture of the page in the directory that `make test` keeps them in, if there is one."""
+    """A picture of how the page begins, in the directory that `make test` keeps them in, if any."""
     kept = os.environ.get("QUORATE_SCREENSHOTS")
     if kept:
         name = path.strip("/").replace("/", "-") or "home"
         place = Path(kept) / "docs" / f"{name}-{width}.jpg"
-        page.screenshot(path=place, full_page=True, type="jpeg", quality=60)
+        page.screenshot(path=place, type="jpeg", quality=60)
 
 
 def test_faults_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
