@@ -41,24 +41,28 @@ class Service:
         self.clock = clock or Clock()
         self.store = Store(address)
         self.projects: dict[str, Project] = {}
+        self._loading = threading.Lock()
         try:
             self.load_projects()
         except BaseException:
             self.store.close()
             raise
-        self.writer = Writer(self.store)
+        self.writer = Writer(self.store, self.load_projects)
         self._stop = threading.Event()
         self._keeping_house = threading.Thread(target=self._keep_house, daemon=True)
         self._keeping_house.start()
 
-    def load_projects(self) -> None:
-        """Read projects that are not here yet."""
-        with self.store.reading() as connection:
-            rows = connection.execute(select(tables.projects).order_by(tables.projects.c.id)).all()
-        for id, name, settings, created, archived in rows:
-            if name not in self.projects:
-                row = (id, name, Settings.model_validate_json(settings), created, archived)
-                self.projects[name] = Project(self.store, row, self.clock)
+    def load_projects(self) -> list[Project]:
+        """Read projects that are not here yet; all that are."""
+        with self._loading:
+            with self.store.reading() as connection:
+                all_rows = select(tables.projects).order_by(tables.projects.c.id)
+                rows = connection.execute(all_rows).all()
+            for id, name, settings, created, archived in rows:
+                if name not in self.projects:
+                    row = (id, name, Settings.model_validate_json(settings), created, archived)
+                    self.projects[name] = Project(self.store, row, self.clock)
+            return list(self.projects.values())
 
     def close(self) -> None:
         """Write everything that was asked for, and checkpoints to start from; let others lead."""
@@ -326,11 +330,10 @@ class Service:
 
     def _follow(self) -> None:
         """Read what another server has written, and lead when it is gone."""
-        if self.store.lead():
-            log.warning("This server writes now.")
-        self.load_projects()
-        for project in self.projects.values():
-            project.recover() if self.leads else project.follow()
+        self.writer.lead()
+        if not self.leads:
+            for project in self.load_projects():
+                project.follow()
 
     def _settle_if_due(self, project: Project) -> None:
         with project.lock:

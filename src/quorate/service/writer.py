@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -67,8 +67,8 @@ def _unexpected(error: BaseException) -> UnavailableError:
 class Writer:
     """A thread with a queue."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, projects: Callable[[], Iterable[Project]]) -> None:
+        self.store, self._projects = store, projects
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._closing = False
         self._doubtful: set[Project] = set()
@@ -84,6 +84,10 @@ class Writer:
             raise UnavailableError("More is asked for than can be written: try again later.")
         self._queue.put(job)
         return job.answer
+
+    def lead(self) -> None:
+        """Take the lead, if nobody has it."""
+        self.submit(Job(lambda group: None, alone=True)).result()
 
     def close(self) -> None:
         """Write what was asked for until now, and stop."""
@@ -165,7 +169,11 @@ class Writer:
                 self._doubtful |= {draft.project for draft in group.drafts.values()}
 
     def _recover(self) -> None:
-        """Look again at projects of which it is not known what was written."""
+        """Look again at projects of which it is not known what was written: at all of them after
+        taking the lead. Here, since nothing may be written and counted at the same time."""
+        if not self.store.leads and self.store.lead():
+            log.warning("This server writes now.")
+            self._doubtful |= set(self._projects())
         for project in list(self._doubtful):
             project.recover()
             self._doubtful.discard(project)
