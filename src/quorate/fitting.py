@@ -34,7 +34,7 @@ from quorate.votes.store.sizes import available_memory, in_words, require_memory
 FORMAT = 2  # of checkpoints
 LITTLE = 1e8  # bytes that there are anyway, so that nobody has to look
 LEAST_TABLES = 3  # copies of the workers' table that no fit does without
-TABLES = 6  # copies of the workers' table at a time: parameters, sums and intermediates
+INTERMEDIATES = 3  # further ones, at a time only of one of a model's matrices
 BLOCK_BYTES = 60  # of memory for each task or label of a block that is swept
 
 Listener = Callable[[Sequence[Step], AnyModel], None]
@@ -200,11 +200,13 @@ def require_room(
     model: AnyModel, memory: float, n_threads: int, n_workers: int, n_classes: int
 ) -> None:
     """Refuse, before the work, a fit that does not fit in the memory limit."""
-    table = n_workers * n_classes * (1 + n_classes * model.n_matrices(n_classes)) * 8
+    matrices = model.n_matrices(n_classes)
+    tables = LEAST_TABLES * (1 + n_classes * matrices)
+    tables += INTERMEDIATES * (1 + n_classes * min(matrices, 1))
     block = BLOCK_SIZE * (BLOCK_BYTES + n_classes * 8 * 3 / 2)
     require_memory(
         memory,
-        TABLES * table + (n_threads + 1) * block,
+        n_workers * n_classes * tables * 8 + (n_threads + 1) * block,
         f"At least {n_workers:,} workers and {n_classes} classes",
     )
 

@@ -11,7 +11,7 @@ from quorate.report.views.words import count, does
 from quorate.votes import named
 
 View = Mapping[str, Any]
-WORTH_SAYING = 0.0005  # of an expected error
+WORTH_SAYING = 0.001  # of an expected error
 LEAST_SHARE = 0.05  # of the wrong votes that a guideline should change
 CLEARLY = 1.5  # times the share of wrong votes that an average pair of classes has
 
