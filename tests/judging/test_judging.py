@@ -148,3 +148,11 @@ def test_two_orders_of_a_judge_are_one_judge_whose_position_bias_is_shown() -> N
     assert found.effective.judges == 3 and found.judges["judge"].to_list() == ["x", "y", "first"]
     assert {one.judge: one.bias for one in found.positions}["first"] == 0.5
     assert found.as_dict()["positions"][0]["pairs"] == 60
+
+
+def test_two_orders_of_a_judge_are_no_more_evidence_than_one() -> None:
+    votes, gold = drawn(200)
+    both = pl.concat([votes.with_columns(pl.col("worker") + order) for order in ("#a", "#b")])
+    columns = ["sensitivity", "sensitivity_low", "sensitivity_high", "specificity_high"]
+    once = quorate.panel(votes, gold=gold).judges.select(columns).row(0)
+    assert quorate.panel(both, gold=gold).judges.select(columns).row(0) == pytest.approx(once)

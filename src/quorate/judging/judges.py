@@ -283,8 +283,11 @@ def _two_sided(seen: Reference) -> dict[str, pl.Series]:
     labels = seen.labels
     columns: dict[str, pl.Series] = {}
     task = labels.task_of_label()
+    _, vote, times = np.unique(
+        task * labels.n_workers + labels.worker, return_inverse=True, return_counts=True
+    )
     for name, c in (("sensitivity", 1), ("specificity", 0)):
-        of: Floats = seen.truth[task, c]
+        of: Floats = seen.truth[task, c] / times[vote]  # of repeated votes the mean
         n = np.bincount(labels.worker, of, minlength=labels.n_workers)
         right = np.bincount(labels.worker, of * (labels.label == c), minlength=labels.n_workers)
         low, high = metrics.wilson_interval(right.astype(np.float64), n.astype(np.float64))
