@@ -42,9 +42,12 @@ def fuzz(url: str, requests: int, seed: int) -> Tally:
         with Client(url) as client:
             schema = schemathesis.openapi.from_dict(client.ask("GET", "/openapi.json"))
         operations: list[Any] = [found.ok() for found in list[Any](schema.get_all_operations())]
-        each = max(requests // len(operations), 2)
-        for operation in operations:
-            _fuzz_one(operation, url, each, tally, (Failure, FailureGroup))
+        # Some routes have little that can be made up: the others get what is left, in a next round.
+        while tally.requests < requests:
+            each = max((requests - tally.requests) // len(operations), 2)
+            for operation in operations:
+                _fuzz_one(operation, url, each, tally, (Failure, FailureGroup))
+            tally.seed += 1
     return tally
 
 
