@@ -31,6 +31,7 @@ from quorate.service.client import Client
 
 CLASSES = ("no", "yes")
 ASKING = 500  # workers who ask for tasks
+FILLING = 5.0  # seconds of votes in batches; ten times as many of votes one by one
 Run = tuple[int, list[float]]  # requests, and how long each took
 
 
@@ -197,12 +198,15 @@ def start(database: str, votes: int, tasks: int) -> None:
 
 
 def soak(database: str, minutes: float, tasks: int) -> None:
-    """Moderate work for a while: votes, corrections, answers, settlings; memory each minute."""
+    """Moderate work for a while: votes, corrections, answers, settlings; memory each minute. What is
+    kept of the last votes and requests is filled before."""
     draw = random.Random(0)
     with server(database) as (url, process, _), Client(url) as client:
         client.create("load", classes=CLASSES, target_confidence=0.9999, settle_seconds=10)
         client.add_tasks(f"t{i}" for i in range(tasks))
         client.add_workers(f"asks{i}" for i in range(ASKING))
+        asyncio.run(load(url, 8, FILLING, votes_of(100, tasks, "b"), 201))
+        asyncio.run(load(url, 50, 10 * FILLING, votes_of(1, tasks, "a"), 201))
         begun, votes, minute = time.monotonic(), 0, 0
         for beat in count(1):
             for _ in range(10):
