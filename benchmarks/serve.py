@@ -198,8 +198,9 @@ def start(database: str, votes: int, tasks: int) -> None:
 
 
 def soak(database: str, minutes: float, tasks: int) -> None:
-    """Moderate work for a while: votes, corrections, answers, settlings; memory each minute. What is
-    kept of the last votes and requests is filled before."""
+    """Moderate work for a while: votes, corrections, answers, settlings; memory each minute.
+
+    What is kept of the last votes and requests is filled before."""
     draw = random.Random(0)
     with server(database) as (url, process, _), Client(url) as client:
         client.create("load", classes=CLASSES, target_confidence=0.9999, settle_seconds=10)
