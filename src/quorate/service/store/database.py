@@ -169,9 +169,12 @@ class Store:
                 yield connection
 
     def read(self, ask: Callable[[Connection], T]) -> T:
-        """What is answered by one connection."""
-        with self.reading() as connection:
-            return ask(connection)
+        """What one statement answers: on PostgreSQL it needs no transaction around it."""
+        if not self.is_postgresql:
+            with self.reading() as connection:
+                return ask(connection)
+        with self._told("cannot be read"), self._engine.connect() as connection:
+            return ask(connection.execution_options(isolation_level="AUTOCOMMIT"))
 
     def reachable(self) -> bool:
         """Whether the database answers."""
