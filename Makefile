@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all pytest lint docs reference pictures papers papers-quick figures bench field estimate \
+.PHONY: demo test pytest lint docs reference pictures papers papers-quick figures bench field estimate \
   chaos chaos-quick fuzz load fuzz-serve label-studio lock clean
 
 demo: $(VENV)/.installed
@@ -13,10 +13,6 @@ demo: $(VENV)/.installed
 
 # The type checker has one core, and the tests begin on the others.
 test: $(VENV)/.installed-dev
-	@$(MAKE) --no-print-directory -j2 pytest lint WHICH="not slow"
-
-# With clusters that lose their parts, every page of the site in a browser, and every report.
-test-all: $(VENV)/.installed-dev
 	@$(MAKE) --no-print-directory -j2 pytest lint
 
 # Workers, two more than there are cores, take over each other's tests, of which the longest come
@@ -24,7 +20,7 @@ test-all: $(VENV)/.installed-dev
 # Screenshots of what tests look at in a browser are left in screenshots/.
 pytest: $(VENV)/.installed-dev
 	rm -rf screenshots
-	QUORATE_SCREENSHOTS=$(CURDIR)/screenshots $(BIN)/pytest -n auto --dist worksteal -m "$(WHICH)"
+	QUORATE_SCREENSHOTS=$(CURDIR)/screenshots $(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -461,7 +461,8 @@ def _storage(engine: Engine, model: AnyModel, several: bool) -> Storage | None:
 
 
 def _refuse_unknown(how: AggregateOptions, method: Method) -> None:
-    for name in (name for name in how if name not in AggregateOptions.__annotations__):
+    unknown = [name for name in how if name not in AggregateOptions.__annotations__]
+    for name in unknown:
         owners = [m for m, method in METHODS.items() if name in method.options]
         if owners:
             meant = method if isinstance(method, str) and method in owners else owners[0]

@@ -1,8 +1,8 @@
 """SciPy's sparse arrays, without what they load in vain.
 
-SciPy copies all of NumPy's namespace when it is first imported, and so loads parts that nobody here
-uses and that take longer than NumPy itself. They are put off until somebody does, so that a command
-has started before they would have been loaded.
+SciPy copies all of NumPy's namespace when it is first imported, and so loads `numpy.f2py` and
+`numpy.testing`, which nobody here uses and which take longer than NumPy itself. They are put off
+until somebody does, so that a command has started before they would have been loaded.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def _put_off(name: str) -> None:
     setattr(np, name, module)
 
 
-for _part in ("f2py", "testing"):
-    _put_off(_part)
+_put_off("f2py")
+_put_off("testing")
 
 from scipy import sparse as sparse  # noqa: E402
 from scipy.sparse import csc_array as csc_array  # noqa: E402

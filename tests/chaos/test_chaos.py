@@ -21,9 +21,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
 @pytest.mark.usefixtures("a_minute")
-def test_half_a_minute_of_every_attack_holds() -> None:
+def test_a_minute_of_every_attack_holds() -> None:
     """One trial at a time: the other core has other tests."""
-    command = [sys.executable, "-m", "chaos", "--seconds", "30", "--processes", "1"]
+    command = [sys.executable, "-m", "chaos", "--seconds", "60", "--processes", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stdout[-8_000:] + done.stderr
     tried = {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines()[1:-1]}

@@ -33,9 +33,8 @@ OVER_THE_EDGE = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def pages() -> list[Path]:
-    """The pages of the site, which is built for them."""
+def test_every_page_of_the_site() -> None:
+    """One test, so that the site is built once and one browser reads it."""
     zensical = Path(sys.executable).with_name("zensical")
     built = subprocess.run(
         [zensical, "build", "--strict"], cwd=ROOT, text=True, capture_output=True
@@ -43,15 +42,7 @@ def pages() -> list[Path]:
     assert built.returncode == 0, built.stdout + built.stderr
     pages = sorted(SITE.rglob("index.html"))
     assert len(pages) == len(list((ROOT / "docs").rglob("*.md")))
-    return pages
-
-
-def test_every_link_leads_somewhere(pages: list[Path]) -> None:
     assert dead_links(pages) == []
-
-
-@pytest.mark.slow
-def test_every_page_in_a_browser(pages: list[Path]) -> None:
     with served(SITE) as address, browser() as chromium:
         assert faults(chromium, address, [page_path(page) for page in pages]) == []
         assert "guides/diagnose/" in found_in_the_dark(chromium, address, "Krippendorff")

@@ -18,7 +18,6 @@ def processes_to_lose() -> None:
     pytest.importorskip("ray")
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("processes_to_lose")
 def test_whatever_is_lost_the_labels_are_those_of_threads(tmp_path: Path) -> None:
     output = tmp_path / "cluster.json"

@@ -67,14 +67,12 @@ def own_cluster() -> Iterator[Any]:
     cluster.shutdown()
 
 
-@pytest.mark.slow
 def test_one_core_is_enough(own_cluster: Any) -> None:
     done = run(own_cluster.address)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 7
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lack", "said"),
     [

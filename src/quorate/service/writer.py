@@ -112,14 +112,12 @@ class Writer:
 
     def _write(self, jobs: Sequence[Job]) -> None:
         """All in one transaction; if that cannot be, each in its own."""
-        self.groups += 1
-        self.jobs += len(jobs)
         group: Group | None = None
         try:
             self._recover()
             group = Group(self._receipts(jobs))
             answers = self._drafted(group, jobs)
-            self._commit(group)
+            self._commit(group, len(jobs))
         except BaseException as error:
             self._doubtful |= {draft.project for draft in group.drafts.values()} if group else set()
             if len(jobs) > 1 and not isinstance(error, UnavailableError):
@@ -147,11 +145,13 @@ class Writer:
                 answers.append((job, None, error))
         return answers
 
-    def _commit(self, group: Group) -> None:
+    def _commit(self, group: Group, n_jobs: int) -> None:
         for draft in group.drafts.values():
             draft.write_to(group.changes)
         if group.changes:
             self.store.write(group.changes)
+            self.groups += 1
+            self.jobs += n_jobs
 
     def _count(self, group: Group) -> None:
         """What is written stays written, whatever happens here."""

@@ -75,13 +75,5 @@ def assign(votes: Any, output: str | None, **given: Any) -> None:
 
     hint = "The assignments themselves: -o next.csv, or -o - for standard output."
     files = (File(output, attrgetter("table")),)
-    emit(
-        Job(
-            run,
-            methodcaller("as_dict"),
-            shown_by("quorate.report.assignment:show_assignment"),
-            files,
-            hint,
-        ),
-        printing,
-    )
+    show = shown_by("quorate.report.assignment:show_assignment")
+    emit(Job(run, methodcaller("as_dict"), show, files, hint), printing)

@@ -45,16 +45,8 @@ def convert(votes: Any, output: str | None, gold_output: str | None, **given: An
         File(gold_output, _gold),
     )
     hint = "The table itself: -o votes.csv, or -o - for standard output."
-    emit(
-        Job(
-            run,
-            methodcaller("as_dict"),
-            shown_by("quorate.report.conversion:show_conversion"),
-            files,
-            hint,
-        ),
-        printing,
-    )
+    show = shown_by("quorate.report.conversion:show_conversion")
+    emit(Job(run, methodcaller("as_dict"), show, files, hint), printing)
 
 
 def _gold(found: Any) -> Any:

@@ -54,7 +54,5 @@ def panel(votes: Any, output: str | None, biases: str | None, **given: Any) -> N
         return panel(votes, progress=progress, **how)
 
     files = (File(output, attrgetter("judges")), File(biases, attrgetter("biases")))
-    emit(
-        Job(run, methodcaller("as_dict"), shown_by("quorate.report.panel:show_panel"), files),
-        printing,
-    )
+    show = shown_by("quorate.report.panel:show_panel")
+    emit(Job(run, methodcaller("as_dict"), show, files), printing)
