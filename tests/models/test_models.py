@@ -342,8 +342,9 @@ CASES += tuple(
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+# All checks of a case in a row, so that one process fits what they share.
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.replace("_", "-"))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test(check: Check, case: Case) -> None:
     if check.__name__ in case.exempt:
         pytest.skip(case.exempt[check.__name__])

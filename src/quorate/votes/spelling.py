@@ -19,8 +19,10 @@ def plain_labels(labels: pl.Series) -> pl.Series:
         >>> plain_labels(pl.Series(["Yes ", "not  sure", "1.0"])).to_list()
         ['yes', 'not sure', '1']
     """
-    text = labels.cast(pl.String).str.strip_chars().str.to_lowercase()
-    return text.str.replace_all(r"\s+", " ").str.replace(r"^(-?\d+)\.0+$", "$1")
+    text = pl.first().cast(pl.String).str.strip_chars().str.to_lowercase()
+    one_spaced = text.str.replace_all(r"\s+", " ")
+    # One query: polars makes one of each method of a series, which costs more than these names.
+    return labels.to_frame().select(one_spaced.str.replace(r"^(-?\d+)\.0+$", "$1")).to_series()
 
 
 def may_be_spelt(classes: pl.Series) -> bool:
