@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 MOST, LONGEST = 2_000, 20_000  # payloads at hand, and characters of one
 AHEAD = 100  # tasks that are read with one that is not at hand
+FAR_AHEAD = 1_000  # tasks that are read before anybody asks for them
 
 
 class Payloads:
@@ -32,17 +33,30 @@ class Payloads:
         found = self.at_hand(tasks)
         if found is not None:
             return found
+        read = self._read_and_keep(tasks, likely, AHEAD)
+        return [read[task] for task in tasks]
+
+    def read_ahead(self, likely: Iterable[int]) -> None:
+        """Have those at hand of tasks that are likely to come next."""
+        self._read_and_keep((), likely, FAR_AHEAD)
+
+    def _read_and_keep(
+        self, tasks: Sequence[int], likely: Iterable[int], most: int
+    ) -> dict[int, str | None]:
         with self._lock:
             before = self._forgotten
-            ahead = [task for task in likely if task not in self._kept][:AHEAD]
-        read = self._read([*{*tasks, *ahead}])
+            ahead = [task for task in likely if task not in self._kept][:most]
+        asked = [*{*tasks, *ahead}]
+        if not asked:
+            return {}
+        read = self._read(asked)
         with self._lock:
             if before == self._forgotten:  # else some of what was read may be of yesterday
                 short = {t: text for t, text in read.items() if len(text or "") <= LONGEST}
                 self._kept.update(short)
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
-        return [read[task] for task in tasks]
+        return read
 
     def forget(self, tasks: Iterable[int] | None = None) -> None:
         """Some were changed; or all may have been."""
