@@ -48,7 +48,7 @@ class Project:
         self.online = self._empty()
         self.lock = self.online.lock
         self.ranking, self.leases = Ranking(self.settings), Leases()
-        self.payloads = Payloads(self._read_payloads)
+        self.payloads = Payloads(self.kept.payloads)
         self.workers: dict[int, Worker] = {}
         self.random = random.Random(self.id)
         self.version = 0  # how often something has changed
@@ -291,9 +291,6 @@ class Project:
         query = query.where(of.project == self.id, of.id.in_(list(tasks)))
         with self.store.reading() as connection:
             return {row.id: dict(row._mapping) for row in connection.execute(query)}
-
-    def _read_payloads(self, tasks: Sequence[int]) -> dict[int, str | None]:
-        return {id: payload for id, payload in self.kept.payloads(tasks)}
 
     @property
     def votes_between(self) -> int:

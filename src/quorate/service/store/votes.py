@@ -169,9 +169,9 @@ class ProjectVotes:
         """What was answered under these keys: (key, vote, size, digest)."""
         return self._rows_of(RECEIPTS, keys)
 
-    def payloads(self, tasks: Sequence[int]) -> Sequence[Sequence[Any]]:
-        """What workers are shown of these tasks: (task, payload)."""
-        return self._rows_of(PAYLOADS, tasks)
+    def payloads(self, tasks: Sequence[int]) -> dict[int, str | None]:
+        """What workers are shown of these tasks, in JSON."""
+        return {row[0]: row[1] for row in self._rows_of(PAYLOADS, tasks)}
 
     def _rows_of(self, queries: Sequence[Any], these: Sequence[Any]) -> Sequence[Sequence[Any]]:
         asked = list(these) if self.store.is_postgresql else json.dumps(these)
