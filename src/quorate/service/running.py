@@ -13,7 +13,6 @@ import uvicorn
 from quorate.errors import UsageError
 from quorate.service.api.app import LOOPBACK, WORKER_RATE, Application
 from quorate.service.failures import UnavailableError
-from quorate.service.garbage import unlooked_for
 from quorate.service.label_studio import LabelStudio, Pushing
 from quorate.service.service import Service
 from quorate.service.tokens import Tokens
@@ -62,24 +61,6 @@ class _Server(uvicorn.Server):
             self.told(self.servers[0].sockets[0].getsockname()[1])
 
 
-def _config(app: Application, place: Place) -> uvicorn.Config:
-    """How the application is served, with what that takes loaded."""
-    config = uvicorn.Config(
-        app,
-        host=place.host,
-        port=place.port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=10,
-        timeout_keep_alive=KEEP_ALIVE,
-        h11_max_incomplete_event_size=64 * 1024,
-        backlog=2048,
-    )
-    config.load()
-    return config
-
-
 def serve(
     address: str,
     place: Place,
@@ -90,8 +71,7 @@ def serve(
 ) -> None:
     """Serve a database until the process is told to stop."""
     sys.setswitchinterval(SWITCH)
-    with unlooked_for():
-        service = Service(address)
+    service = Service(address)
     pushing = None if push is None else Pushing(service, *push)
     try:
         if not place.is_loopback and not Tokens(service.store, service.clock.passed).required:
@@ -100,9 +80,20 @@ def serve(
                 " `quorate serve token`, or listen on 127.0.0.1."
             )
         hosts = frozenset({*LOOPBACK, place.host, *place.names})
-        with unlooked_for():
-            app = Application(service, hosts, WORKER_RATE if rate is None else rate)
-            config = _config(app, place)
+        app = Application(service, hosts, WORKER_RATE if rate is None else rate)
+        config = uvicorn.Config(
+            app,
+            host=place.host,
+            port=place.port,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=10,
+            timeout_keep_alive=KEEP_ALIVE,
+            h11_max_incomplete_event_size=64 * 1024,
+            backlog=2048,
+        )
         server = _Server(config, lambda port: started(service, replace(place, port=port)))
         server.run()
         if not server.started:

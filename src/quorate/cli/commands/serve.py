@@ -12,7 +12,6 @@ import click
 
 from quorate.cli.group import say
 from quorate.errors import UsageError
-from quorate.service.garbage import unlooked_for
 
 if TYPE_CHECKING:
     from quorate.service.running import Push
@@ -41,8 +40,7 @@ def serve() -> None:
     database, postgresql://user@host/name: see `quorate serve run --help`.
     """
     try:
-        with unlooked_for():
-            import quorate.service.store  # noqa: F401
+        import quorate.service.store  # noqa: F401
     except ModuleNotFoundError as error:
         raise UsageError(
             f"The server needs more packages ({error.name}): pip install 'quorate[serve]'."
@@ -73,8 +71,7 @@ def serve() -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def run(database: str, **given: Any) -> None:
     """Serve a SQLite file, or a PostgreSQL database, until it is told to stop."""
-    with unlooked_for():
-        from quorate.service.running import Place, serve
+    from quorate.service.running import Place, serve
 
     def started(service: Service, place: Place) -> None:
         if not given["quiet"]:
