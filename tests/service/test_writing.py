@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from quorate.service import views
 from quorate.service.handing import hand_out
+from quorate.service.payloads import LONGEST, Payloads
 from quorate.service.service import Service
 from quorate.service.settings import Settings
 from quorate.service.store import tables
@@ -86,6 +87,26 @@ def test_what_workers_will_be_shown_is_read_before_they_ask(service: Service) ->
     assert handed.tasks[0].payload == handed.tasks[0].task[1:]
     project.look_further()
     assert project.payloads.at_hand(range(300)) == [str(i) for i in range(300)]
+
+
+def test_a_payload_that_is_too_long_to_be_kept_is_handed_out(service: Service) -> None:
+    project, long = service.project("birds"), "x" * LONGEST
+    service.add_tasks(project, [{"task": "t", "payload": long}, {"task": "u"}]).result()
+    asked = []
+
+    def read(tasks: Any, *longest: int) -> Any:
+        asked.append((list(tasks), *longest))
+        return project.kept.payloads(tasks, *longest)
+
+    payloads = Payloads(read)
+    assert payloads.of([0], [1]) == [f'"{long}"']
+    assert asked == [([0, 1], LONGEST), ([0],)]
+    assert payloads.at_hand([1]) == [None]
+    payloads.read_ahead([0, 1])  # what is known to be long is not read again in vain
+    assert len(asked) == 2
+    payloads.forget([0])
+    payloads.read_ahead([0, 1])
+    assert asked[2:] == [([0], LONGEST)]
 
 
 def _worker(service: Service) -> str:

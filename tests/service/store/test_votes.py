@@ -172,6 +172,7 @@ def test_what_is_asked_for_is_found_and_nothing_else(address: str) -> None:
     store.write(changes)
     kept = ProjectVotes(store, 1)
     assert kept.payloads([39, 3]) == {3: '"1 3"', 39: '"1 39"'}
+    assert kept.payloads([3, 39], 5) == {3: '"1 3"'}
     assert kept.payloads([40]) == {}
     found = kept.receipts(["b", "zz", keys[3]])
     assert sorted(map(tuple, found)) == [("b", 2, 1, "d"), (keys[3], 3, 1, "d")]

@@ -35,16 +35,19 @@ ROWS_AT_A_TIME = 250_000
 ROLES = tuple(tables.NAMED)
 # One statement, however many are asked for: for SQLite, and for PostgreSQL, which goes through all
 # rows of a project when it is asked for any of many; so each is looked up for itself.
-AMONG = "SELECT {0} FROM {1} WHERE project = :project AND {2} IN (SELECT value FROM json_each(:of))"
+AMONG = (
+    "SELECT {0} FROM {1} WHERE project = :project AND {2} IN (SELECT value FROM json_each(:of)){4}"
+)
 EACH = (
     "SELECT found.* FROM unnest(CAST(:of AS {3}[])) AS asked(it) CROSS JOIN LATERAL"
-    " (SELECT {0} FROM {1} WHERE project = :project AND {2} = asked.it LIMIT 1) AS found"
+    " (SELECT {0} FROM {1} WHERE project = :project AND {2} = asked.it{4} LIMIT 1) AS found"
 )
+SHORT = " AND coalesce(length(payload), 0) <= :longest"
 RECEIPTS, PAYLOADS = (
     [text(sql.format(*what)) for sql in (AMONG, EACH)]
     for what in (
-        ("key, vote, size, digest", "receipts", "key", "text"),
-        ("id, payload", "tasks", "id", "bigint"),
+        ("key, vote, size, digest", "receipts", "key", "text", ""),
+        ("id, payload", "tasks", "id", "bigint", SHORT),
     )
 )
 
@@ -169,13 +172,17 @@ class ProjectVotes:
         """What was answered under these keys: (key, vote, size, digest)."""
         return self._rows_of(RECEIPTS, keys)
 
-    def payloads(self, tasks: Sequence[int]) -> dict[int, str | None]:
-        """What workers are shown of these tasks, in JSON."""
-        return {row[0]: row[1] for row in self._rows_of(PAYLOADS, tasks)}
+    def payloads(self, tasks: Sequence[int], longest: int = 2**31 - 1) -> dict[int, str | None]:
+        """What workers are shown of these tasks, in JSON, unless it has too many characters."""
+        rows = self._rows_of(PAYLOADS, tasks, longest=longest)
+        return {row[0]: row[1] for row in rows}
 
-    def _rows_of(self, queries: Sequence[Any], these: Sequence[Any]) -> Sequence[Sequence[Any]]:
+    def _rows_of(
+        self, queries: Sequence[Any], these: Sequence[Any], **more: Any
+    ) -> Sequence[Sequence[Any]]:
         asked = list(these) if self.store.is_postgresql else json.dumps(these)
         query, given = queries[self.store.is_postgresql], {"project": self.project, "of": asked}
+        given |= more
         return self.store.read(lambda connection: connection.execute(query, given).all())
 
     def changed(self) -> bool:
