@@ -30,7 +30,7 @@ from quorate.service.settings import Name, ProjectName
 from quorate.service.store import tables
 from quorate.votes import shown
 
-# Named, not given as a model: a validator for each would take half of the time to import this.
+# Named, not given as a model: a validator for each would take a third of the time to import this.
 AN_ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"content": AN_ERROR} for status in sorted({*STATUS.values(), 400})
