@@ -63,6 +63,14 @@ def test_the_command_says_how_good_the_answers_became(url: str) -> None:
     assert again.exit_code == 1 and "There is a project 'mine' already." in again.output
 
 
+def test_a_quiet_command_plays_and_says_nothing(url: str) -> None:
+    asked = ["simulate", "--against", url, "--n-tasks", "5", "--n-workers", "3", "--project", "q"]
+    run = CliRunner().invoke(main, [*asked, "--quiet"])
+    assert (run.exit_code, run.output) == (0, "")
+    with Client(url, "q") as client:
+        assert client.summary()["votes"] > 0
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

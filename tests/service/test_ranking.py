@@ -77,6 +77,21 @@ def test_looking_at_a_few_at_a_time_ends_where_looking_at_all_does() -> None:
     assert order._posterior.tolist() == anew._posterior.tolist()
 
 
+def test_a_task_that_is_passed_on_is_worth_as_much_as_if_it_were_looked_at_anew() -> None:
+    votes = [(f"t{i}", f"w{j}", "ab"[(i + j) % 3 == 0]) for i in range(20) for j in range(i % 4)]
+    online, order = ranked(votes, 25)
+    order.standing(online.ledger)
+    first = order.best_for(online.ledger, None, [], 1)
+    for task, more in ((first[0], 1), (7, 1), (7, 1), (24, 1), (24, -1)):
+        order.lease(task, more)
+    order.touch([7])
+    assert order.best_for(online.ledger, None, [], 1) != first
+    _, anew = ranked([], 25)
+    anew._leased.values[:] = order._leased.values
+    anew.standing(online.ledger)
+    assert order._value.tolist() == anew._value.tolist()
+
+
 def test_the_average_worker_is_no_better_than_people_agree() -> None:
     guesses = np.random.default_rng(0).integers(0, 2, (400, 2))
     votes = [(f"t{i}", f"w{(i + j) % 20}", "ab"[guesses[i, j]]) for i in range(400) for j in (0, 1)]

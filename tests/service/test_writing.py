@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from sqlalchemy import select
 
 from quorate.service import views
+from quorate.service.handing import hand_out
+from quorate.service.payloads import LONGEST, Payloads
 from quorate.service.service import Service
 from quorate.service.settings import Settings
 from quorate.service.store import tables
@@ -74,3 +77,38 @@ def test_a_payload_that_is_changed_is_handed_out_as_it_is_now(service: Service) 
     service.change_task(project, "t", {"payload": "new"}).result()
     assert project.payloads.at_hand([0]) is None
     assert project.payloads.of([0], []) == ['"new"']
+
+
+def test_what_workers_will_be_shown_is_read_before_they_ask(service: Service) -> None:
+    project = service.project("birds")
+    tasks = [{"task": f"t{i}", "payload": i} for i in range(300)]
+    service.add_tasks(project, tasks).result()
+    handed = asyncio.run(hand_out(project, _worker(service), 1))
+    assert handed.tasks[0].payload == handed.tasks[0].task[1:]
+    project.look_further()
+    assert project.payloads.at_hand(range(300)) == [str(i) for i in range(300)]
+
+
+def test_a_payload_that_is_too_long_to_be_kept_is_handed_out(service: Service) -> None:
+    project, long = service.project("birds"), "x" * LONGEST
+    service.add_tasks(project, [{"task": "t", "payload": long}, {"task": "u"}]).result()
+    asked = []
+
+    def read(tasks: Any, *longest: int) -> Any:
+        asked.append((list(tasks), *longest))
+        return project.kept.payloads(tasks, *longest)
+
+    payloads = Payloads(read)
+    assert payloads.of([0], [1]) == [f'"{long}"']
+    assert asked == [([0, 1], LONGEST), ([0],)]
+    assert payloads.at_hand([1]) == [None]
+    payloads.read_ahead([0, 1])  # what is known to be long is not read again in vain
+    assert len(asked) == 2
+    payloads.forget([0])
+    payloads.read_ahead([0, 1])
+    assert asked[2:] == [([0], LONGEST)]
+
+
+def _worker(service: Service) -> str:
+    service.add_workers(service.project("birds"), [{"worker": "ann"}]).result()
+    return "ann"

@@ -3,7 +3,7 @@ all that they may say."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
 
@@ -18,6 +18,7 @@ TASKS_AT_ONCE = 100_000
 SMALL = 500_000  # numbers that are multiplied at once sooner than outcome by outcome
 
 
+@cache
 def horizon(n_classes: int) -> int:
     """How many votes ahead it pays to look.
 
@@ -43,13 +44,13 @@ def errors_ahead(posterior: Floats, confusion: Floats) -> Floats:
         >>> ahead[0, :4].round(3)
         array([0.5  , 0.2  , 0.2  , 0.104])
     """
-    steps = horizon(posterior.shape[1])
-    errors = np.empty((len(posterior), steps + 1))
+    ahead = _likelihoods_ahead(confusion.tobytes(), len(confusion))
+    errors = np.empty((len(posterior), len(ahead) + 1))
     for start in range(0, len(posterior), TASKS_AT_ONCE):
         part = slice(start, start + TASKS_AT_ONCE)
         errors[part, 0] = 1 - row_max(posterior[part])
-        for m in range(1, steps + 1):
-            errors[part, m] = 1 - _expected_best(posterior[part], _likelihoods(confusion, m))
+        for m, likelihoods in enumerate(ahead, start=1):
+            errors[part, m] = 1 - _expected_best(posterior[part], likelihoods)
     return np.maximum(errors, 0.0)
 
 
@@ -64,6 +65,13 @@ def _expected_best(posterior: Floats, likelihoods: Floats) -> Floats:
     for likelihood in likelihoods:
         best += row_max(posterior * likelihood)
     return best
+
+
+@lru_cache(maxsize=16)
+def _likelihoods_ahead(confusion: bytes, n_classes: int) -> tuple[Floats, ...]:
+    """The `_likelihoods` for each number of votes ahead: the same crowd is asked for often."""
+    matrix = np.frombuffer(confusion).reshape(n_classes, n_classes)
+    return tuple(_likelihoods(matrix, m) for m in range(1, horizon(n_classes) + 1))
 
 
 def _likelihoods(confusion: Floats, m: int) -> Floats:

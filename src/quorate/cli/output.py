@@ -71,7 +71,8 @@ class Printing:
 class Job:
     """What a command does: `run` it, write `files`, `show` its `summary`. `hint` names what else
     there is, unless a file is named. `at_once` is for work that has nothing to tidy up when it is
-    interrupted, and threads that would be waited for."""
+    interrupted, and threads that would be waited for. What `acts` is run for what it does, and
+    has nothing to print when it is to be quiet."""
 
     run: Callable[[Progress | None], Any]
     summary: Callable[[Any], Mapping[str, Any]]
@@ -79,6 +80,7 @@ class Job:
     files: Sequence[File] = field(default=())
     hint: str = ""
     at_once: bool = False
+    acts: bool = False
 
     @property
     def named_files(self) -> list[File]:
@@ -112,7 +114,7 @@ def _show(job: Job, found: Any, printing: Printing, to_stdout: bool) -> None:
     if printing.as_json:
         summary = json.dumps(job.summary(found), indent=2, default=str)  # what JSON has no word for
         click.echo(masked(summary), err=not to_stdout)
-    elif not (printing.quiet and job.named_files):
+    elif not (printing.quiet and (job.named_files or job.acts)):
         from quorate.report.screen import screen
 
         job.show(job.summary(found), screen(to_stdout=to_stdout))

@@ -239,7 +239,7 @@ class Keeper:
         done = 0
         if not ledger.n_steps and len(steps):
             done = self._restore(online, content, events)
-        return self._count(online, content, events, done)
+        return self._count(online, content, steps[done:], events)
 
     def _restore(self, online: Online, content: Content, events: Sequence[Known]) -> int:
         """The state of the latest checkpoint that can be taken; how many steps that is."""
@@ -288,12 +288,18 @@ class Keeper:
                 yield found
             settlings = n_settlings - 1
 
-    def _count(self, online: Online, content: Content, events: Sequence[Known], done: int) -> bool:
-        steps = content.steps
-        place = int(steps[:done].sum())
-        ahead = iter(events[int(np.count_nonzero(steps[:done] == 0)) :])
+    def _count(
+        self,
+        online: Online,
+        content: Content,
+        steps: NDArray[np.int64],
+        events: Sequence[Known],
+    ) -> bool:
+        """Count the last `steps` of some content, and of its events."""
+        place = len(content.votes) - int(steps.sum())
+        ahead = iter(events[len(events) - int(np.count_nonzero(steps == 0)) :])
         names = [online.ledger.names[role].kept for role in ROLES]
-        for size in steps[done:].tolist():
+        for size in steps.tolist():
             rows = content.votes[place : place + size]
             place += size
             columns = [[kept[id] for id in rows[:, 1 + i].tolist()] for i, kept in enumerate(names)]

@@ -50,6 +50,8 @@ class Content(NamedTuple):
         """How many votes each step had: none for an event. Votes that were added together are a
         step."""
         batches, sizes = np.unique(self.batch, return_counts=True)
+        if not self.events:
+            return sizes
         after = [event.after for event in self.events]
         before = np.searchsorted(batches, after, side="right")
         steps: NDArray[np.int64] = np.insert(sizes, before, 0)

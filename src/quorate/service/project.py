@@ -16,7 +16,7 @@ from quorate.online.ledger import Ledger
 from quorate.service.clock import Clock
 from quorate.service.draft import Draft, Receipt, vote_in
 from quorate.service.leases import Leases
-from quorate.service.payloads import Payloads
+from quorate.service.payloads import FAR_AHEAD, Payloads
 from quorate.service.ranking import Ranking
 from quorate.service.settings import Settings
 from quorate.service.store import ProjectVotes, Store, tables
@@ -48,7 +48,7 @@ class Project:
         self.online = self._empty()
         self.lock = self.online.lock
         self.ranking, self.leases = Ranking(self.settings), Leases()
-        self.payloads = Payloads(self._read_payloads)
+        self.payloads = Payloads(self.kept.payloads)
         self.workers: dict[int, Worker] = {}
         self.random = random.Random(self.id)
         self.version = 0  # how often something has changed
@@ -171,7 +171,7 @@ class Project:
                 self._answered[worker].add(task)
             self.take_lease(task, worker)
             self.spent += self.cost_of(worker)
-        self.ranking.touch({vote[1] for vote in draft.votes})
+        self.ranking.touch(vote[1] for vote in draft.votes)
         for event in draft.events:
             self.ranking.touch({task for task, _ in event.gold})
         if draft.removed:
@@ -243,9 +243,13 @@ class Project:
             return [(vote, size) for vote, size in connection.execute(query)]
 
     def look_further(self) -> None:
-        """Bring the ranking up to date if anybody asks for it, a few tasks at a time, so that
-        nobody waits for that."""
+        """If anybody asks for tasks, read what they will be shown, and bring the ranking up to
+        date, a few tasks at a time: so that nobody waits for that."""
         behind = self.ranking.in_demand
+        if behind:
+            with self.lock:
+                likely = self.ranking.likely(FAR_AHEAD)
+            self.payloads.read_ahead(likely)
         while behind:
             with self.lock:
                 behind = self.ranking.look_further(self.ledger)
@@ -287,13 +291,6 @@ class Project:
         query = query.where(of.project == self.id, of.id.in_(list(tasks)))
         with self.store.reading() as connection:
             return {row.id: dict(row._mapping) for row in connection.execute(query)}
-
-    def _read_payloads(self, tasks: Sequence[int]) -> dict[int, str | None]:
-        of = tables.tasks.c
-        query = select(of.id, of.payload).where(of.project == self.id, of.id.in_(list(tasks)))
-        with self.store.reading() as connection:
-            rows = connection.execute(query).all()
-        return {row.id: row.payload for row in rows}
 
     @property
     def votes_between(self) -> int:

@@ -116,6 +116,7 @@ class Ranking:
         self._ahead: Floats = np.zeros((0, 0))
         self._value: Floats = np.zeros(0)  # minus infinity where no vote is asked for
         self._changed: set[int] = set()
+        self._passed_on: set[int] = set()  # who have them has changed, and nothing else
         self._front = Front()
         self._all, self._looked_at = True, 0
         self.in_demand = False  # since all were last looked at
@@ -149,8 +150,7 @@ class Ranking:
     def lease(self, task: int, more: int) -> None:
         """One more, or one less, worker has a task."""
         self._leased.values[task] += more
-        if task < len(self._value) and task not in self._changed:
-            self._revalue(np.array([task]))
+        self._passed_on.add(task)
 
     # What is asked.
 
@@ -217,6 +217,7 @@ class Ranking:
         if self._all or ledger is not self._ledger or n_classes != self._posterior.shape[1]:
             self._look_at_all(ledger)
             self._changed.clear()
+            self._passed_on.clear()
             return False
         if ledger.n_votes > self._looked_at * (1 + DRIFT) + 20:
             self._looked_at, self._average = ledger.n_votes, _average(ledger)
@@ -227,7 +228,10 @@ class Ranking:
             changed = np.array(sorted(self._changed), dtype=np.int64)
             self._read_code(ledger, changed)
             self._look_at(ledger, changed)
-            self._changed.clear()
+        if passed_on := self._passed_on - self._changed:
+            self._revalue(np.array(sorted(passed_on), dtype=np.int64))
+        self._changed.clear()
+        self._passed_on.clear()
         if self._behind:
             first = max(self._behind - AT_ONCE, 0)
             self._look_at(ledger, np.arange(first, self._behind))

@@ -61,6 +61,22 @@ class _Server(uvicorn.Server):
             self.told(self.servers[0].sockets[0].getsockname()[1])
 
 
+def _config(app: Application, place: Place) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=place.host,
+        port=place.port,
+        ws="none",  # there are none, and to load them takes time
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=10,
+        timeout_keep_alive=KEEP_ALIVE,
+        h11_max_incomplete_event_size=64 * 1024,
+        backlog=2048,
+    )
+
+
 def serve(
     address: str,
     place: Place,
@@ -81,18 +97,7 @@ def serve(
             )
         hosts = frozenset({*LOOPBACK, place.host, *place.names})
         app = Application(service, hosts, WORKER_RATE if rate is None else rate)
-        config = uvicorn.Config(
-            app,
-            host=place.host,
-            port=place.port,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=10,
-            timeout_keep_alive=KEEP_ALIVE,
-            h11_max_incomplete_event_size=64 * 1024,
-            backlog=2048,
-        )
+        config = _config(app, place)
         server = _Server(config, lambda port: started(service, replace(place, port=port)))
         server.run()
         if not server.started:

@@ -118,6 +118,8 @@ def test_two_people_label_ten_tasks_and_the_page_follows(url: str, tmp_path: Pat
         expect.set_options(timeout=60_000)
         for person, width in (("ann", 1280), ("bob", 390)):
             page = opened("/projects/birds/label", width)
+            expect(page.locator("#who")).to_be_visible()
+            expect(page.locator("#undo")).to_be_hidden()  # nobody has done anything
             page.fill("input[name=worker]", person)
             page.click("text=Begin")
             for n in range(1, 6):
@@ -125,6 +127,7 @@ def test_two_people_label_ten_tasks_and_the_page_follows(url: str, tmp_path: Pat
                 expect(page.locator("#task")).to_be_visible()
                 page.keyboard.press("1") if n % 2 else page.click("text=heron")
                 expect(page.locator("#count")).to_have_text("1 vote" if n == 1 else f"{n} votes")
+                expect(page.locator("#undo")).to_be_visible()
             page.keyboard.press("u")
             expect(page.locator("#count")).to_have_text("4 votes")
             expect(page.locator("#answers button").first).to_be_enabled()
@@ -144,3 +147,38 @@ def test_two_people_label_ten_tasks_and_the_page_follows(url: str, tmp_path: Pat
     assert not errors
     with Client(url, "birds") as client:
         assert {w["worker"]: w["paused"] for w in client.workers()}["bob"]
+
+
+def test_what_is_undone_cannot_be_undone_again(url: str) -> None:
+    api = pytest.importorskip("playwright.sync_api")
+    with browser() as chromium:
+        page = chromium.new_context().new_page()
+        page.set_default_timeout(60_000)
+        api.expect.set_options(timeout=60_000)
+        page.goto(f"{url}/projects/birds/label")
+        page.fill("input[name=worker]", "ann")
+        page.click("text=Begin")
+        api.expect(page.locator("#task")).to_be_visible()
+        api.expect(page.locator("#undo")).to_be_hidden()
+        page.click("text=heron")
+        page.click("#undo")
+        api.expect(page.locator("#undo")).to_be_hidden()
+        api.expect(page.locator("#count")).to_have_text("")
+
+
+def test_the_votes_of_disputed_tasks_are_within_a_phone(url: str) -> None:
+    """The name of a worker may be as long as a name can be."""
+    pytest.importorskip("playwright.sync_api")
+    with Client(url, "birds") as client:
+        for i, worker in enumerate(["ann", "bob", "Maximiliane von und zu Hohenlohe", "x" * 100]):
+            client.vote("photo 1", worker, ["heron", "egret"][i % 2])
+    with browser() as chromium:
+        page = chromium.new_context(viewport={"width": 390, "height": 844}).new_page()
+        page.goto(f"{url}/projects/birds/disputed")
+        votes = page.locator(".votes li")
+        assert votes.count() == 5
+        edges = votes.evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+        assert max(edges) <= 390
+        assert page.evaluate(
+            "[...document.querySelectorAll('.wide')].every(x => x.scrollWidth <= x.clientWidth)"
+        )

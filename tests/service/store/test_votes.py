@@ -155,3 +155,26 @@ def test_a_copy_is_the_same(tmp_path: Path) -> None:
     assert opened(copy).answers()[2].tolist() == opened(store).answers()[2].tolist()
     copy.close()
     store.close()
+
+
+def test_what_is_asked_for_is_found_and_nothing_else(address: str) -> None:
+    store = with_project(address)
+    changes = Changes()
+    changes.add(tables.projects, [(2, "frogs", "{}", 0, False)])
+    changes.add(
+        tables.tasks,
+        [(p, i, f"t{i}", f'"{p} {i}"', None, 0.0, False) for p in (1, 2) for i in range(40)],
+    )
+    keys = [None, "a", "b", "c'; DROP TABLE receipts"]
+    changes.add(
+        tables.receipts, [(1, i, key, "d", "add", i, 1, 0, "") for i, key in enumerate(keys)]
+    )
+    store.write(changes)
+    kept = ProjectVotes(store, 1)
+    assert kept.payloads([39, 3]) == {3: '"1 3"', 39: '"1 39"'}
+    assert kept.payloads([3, 39], 5) == {3: '"1 3"'}
+    assert kept.payloads([40]) == {}
+    found = kept.receipts(["b", "zz", keys[3]])
+    assert sorted(map(tuple, found)) == [("b", 2, 1, "d"), (keys[3], 3, 1, "d")]
+    assert not kept.receipts(["zz"]) and not ProjectVotes(store, 2).receipts(["a"])
+    store.close()

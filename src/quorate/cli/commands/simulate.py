@@ -185,4 +185,5 @@ def _play(
         connect = lambda: Client(against, name, token=token)  # noqa: E731
         return play(crowd, connect, pace=pace, progress=progress)
 
-    emit(Job(run, methodcaller("as_dict"), shown_by("quorate.report.crowd:show_play")), printing)
+    show = shown_by("quorate.report.crowd:show_play")
+    emit(Job(run, methodcaller("as_dict"), show, acts=True), printing)

@@ -19,7 +19,7 @@ from quorate.service import views
 from quorate.service.api import schemas
 from quorate.service.api.access import Requester
 from quorate.service.api.gate import BUCKETS, Gate
-from quorate.service.api.routes import FAILURES, router
+from quorate.service.api.routes import router
 from quorate.service.api.straight import Straight
 from quorate.service.api.told import sentence_of
 from quorate.service.failures import STATUS, status_of
@@ -134,7 +134,8 @@ def _add_health(api: FastAPI) -> None:
 
 
 def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: FAILURES[status] for status in statuses if status in STATUS.values()}
+    """Errors as a model, which thereby is in the OpenAPI document: other routes name it."""
+    return {status: {"model": schemas.Error} for status in statuses if status in STATUS.values()}
 
 
 def _figures(service: Service, gate: Gate) -> list[str]:

@@ -33,11 +33,23 @@ from quorate.service.store.database import Changes, Store
 
 ROWS_AT_A_TIME = 250_000
 ROLES = tuple(tables.NAMED)
-# Asked with every transaction: one statement, however many keys, for SQLite and for PostgreSQL.
-RECEIPTS = [
-    text(f"SELECT key, vote, size, digest FROM receipts WHERE project = :project AND key {among}")
-    for among in ("IN (SELECT value FROM json_each(:keys))", "= ANY(:keys)")
-]
+# One statement, however many are asked for: for SQLite, and for PostgreSQL, which goes through all
+# rows of a project when it is asked for any of many; so each is looked up for itself.
+AMONG = (
+    "SELECT {0} FROM {1} WHERE project = :project AND {2} IN (SELECT value FROM json_each(:of)){4}"
+)
+EACH = (
+    "SELECT found.* FROM unnest(CAST(:of AS {3}[])) AS asked(it) CROSS JOIN LATERAL"
+    " (SELECT {0} FROM {1} WHERE project = :project AND {2} = asked.it{4} LIMIT 1) AS found"
+)
+SHORT = " AND coalesce(length(payload), 0) <= :longest"
+RECEIPTS, PAYLOADS = (
+    [text(sql.format(*what)) for sql in (AMONG, EACH)]
+    for what in (
+        ("key, vote, size, digest", "receipts", "key", "text", ""),
+        ("id, payload", "tasks", "id", "bigint", SHORT),
+    )
+)
 
 
 class ProjectVotes:
@@ -158,9 +170,19 @@ class ProjectVotes:
 
     def receipts(self, keys: Sequence[str]) -> Sequence[Sequence[Any]]:
         """What was answered under these keys: (key, vote, size, digest)."""
-        asked = keys if self.store.is_postgresql else json.dumps(keys)
-        given = {"project": self.project, "keys": asked}
-        query = RECEIPTS[self.store.is_postgresql]
+        return self._rows_of(RECEIPTS, keys)
+
+    def payloads(self, tasks: Sequence[int], longest: int = 2**31 - 1) -> dict[int, str | None]:
+        """What workers are shown of these tasks, in JSON, unless it has too many characters."""
+        rows = self._rows_of(PAYLOADS, tasks, longest=longest)
+        return {row[0]: row[1] for row in rows}
+
+    def _rows_of(
+        self, queries: Sequence[Any], these: Sequence[Any], **more: Any
+    ) -> Sequence[Sequence[Any]]:
+        asked = list(these) if self.store.is_postgresql else json.dumps(these)
+        query, given = queries[self.store.is_postgresql], {"project": self.project, "of": asked}
+        given |= more
         return self.store.read(lambda connection: connection.execute(query, given).all())
 
     def changed(self) -> bool:

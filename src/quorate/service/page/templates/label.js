@@ -28,7 +28,7 @@
   const show = (next) => {
     task = next;
     find("task").hidden = find("skip").hidden = !next;
-    find("undo").disabled = !given.length;
+    find("undo").hidden = !given.length;
     find("count").textContent = done ? done + (done === 1 ? " vote" : " votes") : "";
     if (!next) return;
     const payload = next.payload;
