@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from quorate.labels import LARGEST_CODE
 
-BLOCK = 1 << 16  # rows whose slots fit in the cache
+BLOCK = 1 << 16  # rows that are worked on at a time, in a cache
+SLOTS = 1 << 20  # of a table that is looked up in a cache
+FEW = 1 << 15  # values, which seldom collide in it
 
 CodesAndFirsts = tuple[NDArray[np.signedinteger], NDArray[np.bool_]]
 
@@ -28,43 +32,83 @@ def codes_of(column: pl.Series) -> tuple[NDArray[np.signedinteger], pl.Series]:
 def _codes_and_firsts(column: pl.Series, seed: int) -> CodesAndFirsts:
     """Code of each row, and whether its value appears for the first time.
 
-    Values that collide in a slot are found by comparing, and coded among themselves by another
+    Values with the same hash are found by comparing, and coded among themselves by another
     hash."""
-    code, is_first = _codes_by_slot(column, seed)
-    late = _differs(column, column.filter(is_first).rechunk(), code)
-    if not late.any():
+    code, is_first = _codes_by_slot(column, seed) or _codes_by_sorting(column, seed)
+    late_rows = _rows_that_differ(column, column.filter(is_first).rechunk(), code)
+    if not len(late_rows):
         return code, is_first
+    late = np.zeros(len(code), dtype=bool)
+    late[late_rows] = True
     late_code, is_first_late = _codes_and_firsts(column.filter(late), seed + 1)
-    late_rows = np.flatnonzero(late)
-    first, late_first = np.flatnonzero(is_first), late_rows[is_first_late]
+    late_first = late_rows[is_first_late]
+    before_late = np.searchsorted(np.flatnonzero(is_first), late_first)
     is_first[late_first] = True
-    all_first = np.flatnonzero(is_first)
-    code = np.searchsorted(all_first, first).astype(code.dtype)[code]
-    code[late_rows] = np.searchsorted(all_first, late_first)[late_code]
+    moved = np.arange(is_first.sum() - len(late_first), dtype=code.dtype)
+    moved += np.searchsorted(before_late, moved, side="right").astype(code.dtype)
+    for some in _blocks(len(code)):
+        code[some] = moved[code[some]]
+    code[late_rows] = (before_late + np.arange(len(late_first)))[late_code]
     return code, is_first
 
 
-def _codes_by_slot(column: pl.Series, seed: int) -> CodesAndFirsts:
-    """One pass of hash factorisation, assuming no collisions.
-
-    A slot holds the index of the first row that hashes to it, and after that row's block its code
-    minus the number of rows, which is negative and so always the minimum."""
+def _codes_by_slot(column: pl.Series, seed: int) -> CodesAndFirsts | None:
+    """Codes of a few values by a table of their hashes, as if none had the same slot; None if
+    there are more. Most blocks hold no new value, and are only looked up."""
     n_rows, n_codes = len(column), 0
-    n_slots = max(BLOCK, 1 << (n_rows // 2).bit_length())  # a few values hardly ever collide
-    slots = np.full(n_slots, n_rows, dtype=np.int32 if n_rows <= LARGEST_CODE else np.int64)
-    code = np.empty(n_rows, dtype=slots.dtype)
-    is_first = np.empty(n_rows, dtype=bool)
-    for start in range(0, n_rows, BLOCK):
-        block = slice(start, min(start + BLOCK, n_rows))
-        slot = _hashes(column[block], seed) & (n_slots - 1)
-        row = np.arange(block.start, block.stop, dtype=slots.dtype)
-        np.minimum.at(slots, slot, row)
-        is_first[block] = slots[slot] == row
-        new = slot[is_first[block]]
-        slots[new] = np.arange(n_codes, n_codes + len(new)) - n_rows
-        n_codes += len(new)
-        code[block] = slots[slot] + n_rows
+    code = np.empty(n_rows, dtype=_code_type(n_rows))
+    is_first = np.zeros(n_rows, dtype=bool)
+    n_slots = min(SLOTS, max(BLOCK, 1 << n_rows.bit_length()))
+    slots = np.full(n_slots, -1, dtype=np.int32)
+    for some in _blocks(n_rows):
+        slot = _hashes(column[some], seed) & (n_slots - 1)
+        found = slots[slot]
+        if found.min() < 0:
+            unknown = np.flatnonzero(found < 0)
+            new, first = np.unique(slot[unknown], return_index=True)
+            order = np.argsort(first)
+            slots[new[order]] = np.arange(n_codes, n_codes + len(new), dtype=np.int32)
+            is_first[some.start + unknown[first]] = True
+            n_codes += len(new)
+            if n_codes > FEW:
+                return None
+            found = slots[slot]
+        code[some] = found
     return code, is_first
+
+
+def _codes_by_sorting(column: pl.Series, seed: int) -> CodesAndFirsts:
+    """Codes of any number of values by sorting their hashes, as if no two were the same.
+
+    A key has as many bits of the hash as there is room for, and the row. Sorted keys are gone
+    through twice: for the first row of each value, and when all are known, for the codes."""
+    n_rows, code_type = len(column), _code_type(len(column))
+    bits = np.int64(n_rows.bit_length())
+    in_row = (np.int64(1) << bits) - 1
+    key = np.empty(n_rows, dtype=np.int64)
+    for some in _blocks(n_rows):
+        np.left_shift(_hashes(column[some], seed), bits, out=key[some])
+        key[some] |= np.arange(some.start, some.stop)
+    key.sort()
+    is_new = np.ones(n_rows, dtype=bool)
+    for some in _blocks(n_rows - 1):
+        hashes = key[some.start : some.stop + 1] >> bits
+        np.not_equal(hashes[1:], hashes[:-1], out=is_new[some.start + 1 : some.stop + 1])
+    first = key[is_new] & in_row
+    code_of_value = np.empty(len(first), dtype=code_type)
+    code_of_value[np.argsort(first)] = np.arange(len(first), dtype=code_type)
+    code, value = np.empty(n_rows, dtype=code_type), 0
+    for some in _blocks(n_rows):
+        of = np.cumsum(is_new[some]) + (value - 1)
+        code[key[some] & in_row] = code_of_value[of]
+        value = of[-1] + 1
+    is_new[:] = False
+    is_new[first] = True
+    return code, is_new
+
+
+def _code_type(n_rows: int) -> type[np.signedinteger]:
+    return np.int32 if n_rows <= LARGEST_CODE else np.int64
 
 
 def _hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
@@ -76,12 +120,18 @@ def _hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
     return values.hash(seed).to_numpy().view(np.int64)
 
 
-def _differs(
+def _rows_that_differ(
     column: pl.Series, names: pl.Series, code: NDArray[np.signedinteger]
-) -> NDArray[np.bool_]:
-    """Whether each row's value differs from the name of its code."""
-    differs = np.empty(len(column), dtype=bool)
-    for start in range(0, len(column), BLOCK):
-        block = slice(start, start + BLOCK)
-        differs[block] = names.gather(code[block]).ne_missing(column[block])
-    return differs
+) -> NDArray[np.intp]:
+    """Rows whose value differs from the name of its code."""
+    rows = [np.empty(0, dtype=np.intp)]
+    for some in _blocks(len(column)):
+        differs = names.gather(code[some]).ne_missing(column[some])
+        if differs.any():
+            rows.append(some.start + np.flatnonzero(differs))
+    return np.concatenate(rows)
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    for start in range(0, n_rows, BLOCK):
+        yield slice(start, min(start + BLOCK, n_rows))
