@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -85,23 +87,29 @@ def _codes_by_sorting(column: pl.Series, seed: int) -> CodesAndFirsts:
     n_rows, code_type = len(column), _code_type(len(column))
     bits = np.int64(n_rows.bit_length())
     in_row = (np.int64(1) << bits) - 1
-    key = np.empty(n_rows, dtype=np.int64)
-    for some in _blocks(n_rows):
+    key, is_new = np.empty(n_rows, dtype=np.int64), np.ones(n_rows, dtype=bool)
+    code = np.empty(n_rows, dtype=code_type)
+
+    def fill(some: slice) -> None:
         np.left_shift(_hashes(column[some], seed), bits, out=key[some])
         key[some] |= np.arange(some.start, some.stop)
+
+    def mark_new(some: slice) -> int:
+        hashes = key[max(some.start - 1, 0) : some.stop] >> bits
+        np.not_equal(hashes[1:], hashes[:-1], out=is_new[max(some.start, 1) : some.stop])
+        return int(np.count_nonzero(is_new[some]))
+
+    def put(some: slice) -> None:
+        value = np.cumsum(is_new[some]) + (values_before[some.start // BLOCK] - 1)
+        code[key[some] & in_row] = code_of_value[value]
+
+    _each_block(fill, n_rows)
     key.sort()
-    is_new = np.ones(n_rows, dtype=bool)
-    for some in _blocks(n_rows - 1):
-        hashes = key[some.start : some.stop + 1] >> bits
-        np.not_equal(hashes[1:], hashes[:-1], out=is_new[some.start + 1 : some.stop + 1])
+    values_before = np.cumsum([0, *_each_block(mark_new, n_rows)])
     first = key[is_new] & in_row
     code_of_value = np.empty(len(first), dtype=code_type)
     code_of_value[np.argsort(first)] = np.arange(len(first), dtype=code_type)
-    code, value = np.empty(n_rows, dtype=code_type), 0
-    for some in _blocks(n_rows):
-        of = np.cumsum(is_new[some]) + (value - 1)
-        code[key[some] & in_row] = code_of_value[of]
-        value = of[-1] + 1
+    _each_block(put, n_rows)
     is_new[:] = False
     is_new[first] = True
     return code, is_new
@@ -124,12 +132,21 @@ def _rows_that_differ(
     column: pl.Series, names: pl.Series, code: NDArray[np.signedinteger]
 ) -> NDArray[np.intp]:
     """Rows whose value differs from the name of its code."""
-    rows = [np.empty(0, dtype=np.intp)]
-    for some in _blocks(len(column)):
+
+    def compare(some: slice) -> NDArray[np.intp]:
         differs = names.gather(code[some]).ne_missing(column[some])
-        if differs.any():
-            rows.append(some.start + np.flatnonzero(differs))
-    return np.concatenate(rows)
+        return some.start + np.flatnonzero(differs) if differs.any() else nothing
+
+    nothing = np.empty(0, dtype=np.intp)
+    return np.concatenate([nothing, *_each_block(compare, len(column))])
+
+
+def _each_block(work: Callable[[slice], Any], n_rows: int) -> list[Any]:
+    """What the work returns for each block of rows, on two threads if there are several."""
+    if n_rows <= BLOCK:
+        return list(map(work, _blocks(n_rows)))
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, _blocks(n_rows)))
 
 
 def _blocks(n_rows: int) -> Iterator[slice]:
