@@ -51,17 +51,25 @@ def check(column: pl.Series) -> None:
     assert names.dtype == column.dtype
 
 
-@given(COLUMNS, st.integers(1, 7))
-def test_codes_are_a_dictionarys_in_blocks_of_any_size(column: pl.Series, size: int) -> None:
+FEW = st.sampled_from([0, 5, factorise.FEW])  # up to which slots are used, then sorting
+
+
+@given(COLUMNS, st.integers(1, 7), FEW)
+def test_codes_are_a_dictionarys_in_blocks_of_any_size(
+    column: pl.Series, size: int, few: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(factorise, "BLOCK", size)
+        patch.setattr(factorise, "FEW", few)
         check(column)
         check(pl.concat([column, column.reverse()], rechunk=False))
 
 
-@given(COLUMNS, st.integers(0, 3))
+@given(COLUMNS, st.integers(0, 3), FEW)
 @settings(max_examples=50)
-def test_no_two_values_share_a_code_though_they_share_hashes(column: pl.Series, bits: int) -> None:
+def test_no_two_values_share_a_code_though_they_share_hashes(
+    column: pl.Series, bits: int, few: int
+) -> None:
     hashes = factorise._hashes
 
     def few_hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
@@ -70,6 +78,7 @@ def test_no_two_values_share_a_code_though_they_share_hashes(column: pl.Series, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(factorise, "_hashes", few_hashes)
         patch.setattr(factorise, "BLOCK", 8)
+        patch.setattr(factorise, "FEW", few)
         check(column)
 
 
@@ -92,3 +101,12 @@ def test_zero_is_one_value_with_either_sign() -> None:
 
 def test_a_column_without_rows() -> None:
     check(pl.Series([], dtype=pl.String))
+
+
+def test_a_few_and_many_shuffled_names_in_several_blocks() -> None:
+    rows = np.random.default_rng(1).integers(0, 90_000, 3 * factorise.BLOCK + 5)
+    few, many = pl.Series(rows % 300), pl.Series(rows)
+    assert factorise._codes_by_slot(few, 1) is not None
+    assert factorise._codes_by_slot(many, 1) is None
+    check(few.cast(pl.String))
+    check(many.cast(pl.String))
