@@ -106,7 +106,7 @@ def _codes_by_sorting(column: pl.Series, seed: int) -> CodesAndFirsts:
     _each_block(fill, n_rows)
     key.sort()
     values_before = np.cumsum([0, *_each_block(mark_new, n_rows)])
-    first = key[is_new] & in_row
+    first = (key[is_new] & in_row).astype(code_type)
     code_of_value = np.empty(len(first), dtype=code_type)
     code_of_value[np.argsort(first)] = np.arange(len(first), dtype=code_type)
     _each_block(put, n_rows)
