@@ -61,6 +61,7 @@ def test_codes_are_a_dictionarys_in_blocks_of_any_size(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(factorise, "BLOCK", size)
         patch.setattr(factorise, "FEW", few)
+        patch.setattr(factorise, "FEW_BLOCKS", 2)
         check(column)
         check(pl.concat([column, column.reverse()], rechunk=False))
 
@@ -79,6 +80,7 @@ def test_no_two_values_share_a_code_though_they_share_hashes(
         patch.setattr(factorise, "_hashes", few_hashes)
         patch.setattr(factorise, "BLOCK", 8)
         patch.setattr(factorise, "FEW", few)
+        patch.setattr(factorise, "FEW_BLOCKS", 2)
         check(column)
 
 

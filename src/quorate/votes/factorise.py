@@ -15,6 +15,7 @@ from quorate.labels import LARGEST_CODE
 BLOCK = 1 << 16  # rows that are worked on at a time, in a cache
 SLOTS = 1 << 20  # of a table that is looked up in a cache
 FEW = 1 << 15  # values, which seldom collide in it
+FEW_BLOCKS = 32  # whose threads would wait for each other
 
 CodesAndFirsts = tuple[NDArray[np.signedinteger], NDArray[np.bool_]]
 
@@ -142,8 +143,8 @@ def _rows_that_differ(
 
 
 def _each_block(work: Callable[[slice], Any], n_rows: int) -> list[Any]:
-    """What the work returns for each block of rows, on two threads if there are several."""
-    if n_rows <= BLOCK:
+    """What the work returns for each block of rows, on two threads if there are many."""
+    if n_rows <= FEW_BLOCKS * BLOCK:
         return list(map(work, _blocks(n_rows)))
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(work, _blocks(n_rows)))
