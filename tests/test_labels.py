@@ -32,6 +32,16 @@ def test_labels_stand_in_task_order_and_keep_theirs(labels: Labels) -> None:
     assert labels.label.tolist() == [0, 1, 2, 2, 2, 0, 1, 1, 1, 0]
 
 
+def test_labels_in_bytes_are_labels(labels: Labels) -> None:
+    task, worker, label = [1, 0, 1], [2, 0, 1], np.array([-1, 1, 0], dtype=np.int8)
+    for order in ([0, 1, 2], [1, 0, 2]):  # not in task order, and in it
+        some = [np.array(column)[order] for column in (task, worker, label)]
+        found = Labels.from_codes(*some)
+        assert found.label.dtype == labels.label.dtype
+        assert found.label.tolist() == [1, -1, 0]
+        assert found.worker.tolist() == [0, 2, 1]
+
+
 def test_a_slice_is_a_run_of_whole_tasks(labels: Labels) -> None:
     part = labels[1:4]
     assert part.indptr.tolist() == [0, 1, 1, 4]

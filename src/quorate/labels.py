@@ -103,8 +103,11 @@ class Labels:
         features: csr_array | None = None,
         weight: Floats | list[float] | None = None,
     ) -> Labels:
-        """Labels from parallel arrays of codes in any order; labels of a task keep their order."""
-        of, by, said = (np.asarray(a, dtype=np.int32) for a in (task, worker, label))
+        """Labels from parallel arrays of codes in any order; labels of a task keep their order.
+        Labels in bytes are moved as bytes, which takes less time."""
+        of, by = (np.asarray(a, dtype=np.int32) for a in (task, worker))
+        said = np.asarray(label)
+        said = said if said.dtype == np.int8 else said.astype(np.int32, copy=False)
         n_tasks = _size(of, n_tasks)
         weight = None if weight is None else np.asarray(weight, dtype=np.float64)
         if np.any(of[1:] < of[:-1]):
@@ -116,7 +119,7 @@ class Labels:
         return cls(
             indptr.astype(np.int32 if len(of) <= LARGEST_CODE else np.int64, copy=False),
             by,
-            said,
+            said.astype(np.int32, copy=False),
             _size(by, n_workers),
             _size(said, n_classes),
             None if gold is None else np.asarray(gold, dtype=np.int32),

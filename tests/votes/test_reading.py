@@ -868,3 +868,11 @@ def test_missing_may_be_none_or_one_word() -> None:
     for wrong in (5, [5]):
         with pytest.raises(UsageError, match="missing is a text or several"):
             read_votes(rows, missing=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n_classes", [127, 128, 300])
+def test_many_classes_have_codes_of_their_own(n_classes: int) -> None:
+    votes = read_votes([(f"t{i % 50}", "ann", 1000 + i) for i in range(n_classes)])
+    assert votes.codebook.classes.to_list() == list(range(1000, 1000 + n_classes))
+    said = [i for task in range(50) for i in range(task, n_classes, 50)]
+    assert votes.labels.label.tolist() == said

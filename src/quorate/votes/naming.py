@@ -78,6 +78,8 @@ def whole_numbers(words: Sequence[str]) -> list[int]:
 def retyped(names: pl.Series) -> pl.Series:
     """Names that were read as text, as whole numbers or booleans if all of them are spelt so: 7
     becomes a number, 007 stays text."""
+    if len(names) > AT_A_TIME and retyped(names.head(AT_A_TIME)).dtype == names.dtype:
+        return names  # what the first are not all of them are not
     for dtype in (pl.Int64, pl.Boolean):
         if dtype == pl.Boolean and not names.is_in(["true", "false"]).all():
             continue

@@ -630,6 +630,8 @@ def _encode(
         match(names, classes, f"{table.origin} has the label")
         names = classes
     code = find(said, names).fill_null(-1).to_numpy()
+    if len(names) <= np.iinfo(np.int8).max:
+        code = code.astype(np.int8)
     labels = Labels.from_codes(
         task,
         worker,
