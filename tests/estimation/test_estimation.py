@@ -79,13 +79,13 @@ def test_score_that_says_nothing_gives_the_mid_p_interval(n_yes: int) -> None:
 def test_answers_that_were_drawn_alike_have_the_variance_of_sampling_without_replacement() -> None:
     answers = calibration.Answers.even(np.ones(30), 200)
     assert (answers.weight == 1).all()
-    assert answers.share.sum() == pytest.approx((1 - 30 / 200) / 30)
+    assert answers.variance(np.ones(30)) == pytest.approx((1 - 30 / 200) / 30)
 
 
 def test_answers_of_a_plan_have_the_variance_of_their_sample() -> None:
     random = np.random.default_rng(2)
     spread = random.uniform(0.01, 0.25, 400)
-    pi = sampling.inclusion(spread, 60)
+    pi = sampling.inclusion(np.sqrt(spread), 60)
     keys = np.arange(400, dtype=np.uint64)
     told, seen = [], []
     truth = (random.random(400) < 0.5).astype(float)  # as far from a half as v says, on average
@@ -93,9 +93,27 @@ def test_answers_of_a_plan_have_the_variance_of_their_sample() -> None:
     for seed in range(300):
         known = sampling.drawn(pi, keys, seed)
         answers = calibration.Answers.drawn(truth[known], pi[known], 400)
-        told.append(float(answers.share @ spread[known]))
+        told.append(float(answers.variance(spread[known])))
         seen.append(float((error[known] / pi[known]).sum() / (1 / pi[known]).sum()))
     assert np.mean(told) == pytest.approx(np.var(seen), rel=0.2)
+
+
+def test_answers_that_count_the_roots_of_their_weights_have_the_variance_of_the_model() -> None:
+    random = np.random.default_rng(5)
+    least, most = sampling.spread_of(np.array([0.0, 0.5]))
+    spread = random.uniform(least, most, 400)
+    pi = sampling.inclusion(spread**sampling.POWER, 60)
+    keys = np.arange(400, dtype=np.uint64)
+    told, seen = [], []
+    for seed in range(600):
+        known = sampling.drawn(pi, keys, seed)
+        error = random.choice([-1.0, 1.0], 400) * np.sqrt(spread)
+        answers = calibration.Answers.drawn(error[known], pi[known], 400, by_plan=True)
+        told.append(float(answers.variance(spread[known])))
+        unknown = np.setdiff1d(np.arange(400), known)
+        level = answers.weight @ error[known] / (answers.weight @ spread[known])
+        seen.append(float(spread[unknown].sum() * level - error[unknown].sum()) / 400)
+    assert np.mean(told) == pytest.approx(np.mean(np.square(seen)), rel=0.2)
 
 
 def test_folds_are_learned_as_if_each_had_been_left_out() -> None:
@@ -377,7 +395,28 @@ def test_plan_comes_back_filled_in(tmp_path: Path) -> None:
     filled.write_csv(tmp_path / "plan.csv")
     found = quorate.estimate(votes, gold=str(tmp_path / "plan.csv"))["yes"]
     assert found.known == 80
-    assert found.low <= (gold["label"] == "yes").mean() <= found.high
+    assert found == quorate.estimate(votes, gold=filled)["yes"]
+
+
+def test_intervals_of_plans_hold() -> None:
+    votes, gold = panel(500, seed=12)
+    share = (gold["label"] == "yes").mean()
+    held = 0
+    for seed in range(16):
+        plan = quorate.estimate(votes, plan=80, seed=seed).plan
+        one = quorate.estimate(votes, gold=plan.drop("label").join(gold, on="task"))["yes"]
+        held += one.low <= share <= one.high
+    assert held >= 14
+
+
+def test_plan_for_a_value_is_known_by_its_probabilities() -> None:
+    random = np.random.default_rng(4)
+    consensus = random.beta(0.5, 0.5, 300)
+    probability = sampling.inclusion(sampling.worth_of(consensus), 40)
+    known = sampling.drawn(probability, np.arange(300, dtype=np.uint64), 1)
+    assert sampling.is_by_plan(consensus, known, probability[known])
+    assert not sampling.is_by_plan(consensus, known, np.full(len(known), len(known) / 300))
+    assert not sampling.is_by_plan(consensus**2, known, probability[known])
 
 
 # The command, and what is refused

@@ -27,17 +27,21 @@ say of a jumps; as in the mid-p interval of a share (Lancaster 1961), each row o
 two distributions, with half an answer more of either kind: its likelihood times exp(a / 2) and
 exp(-a / 2). With b = 0 these are the beta distributions of Clopper and Pearson's two bounds.
 
-Of tasks that were drawn with probabilities pi, each answer stands for w = 1 / pi - 1 of the tasks
-whose answers are unknown, and counts w in the likelihood. The variance of the mean over all N tasks
-is then, with v = p(1 - p),
+Of tasks that were drawn with probabilities pi, each answer stands for s = 1 / pi - 1 of the tasks
+whose answers are unknown, and counts w in the likelihood. With v = p(1 - p) and V = the sum of s v
+over the known, which is that of v over the unknown, a level that is off by the sum of w (y - p) /
+the sum of w v moves the sum over the unknown by V times as much, so that the variance of the mean
+over all N tasks is
 
-    T = sum over the known of w v / (pi N²)                                                  (3)
+    T = (sum over the known of c² v + V) / N²,   c = w V / (sum over the known of w v)       (3)
 
-(1 - n / N) v / n where all were drawn alike, and the logarithm of the likelihood is multiplied by
-what makes its variance of theta that one: by 1 / (1 - n / N) where all were drawn alike. Where
-answers are further from p than v says, T is larger by the mean of (y - p)² / v, as far as there are
-answers to tell: (1) need not be right for the interval to hold. How well a row predicts is judged
-by the answers as they are, each counting 1.
+(1 - n / N) v / n where all were drawn alike. With w = s, T is the variance of the sample whatever
+(1) is worth. Where pi follows from the score alone, as in a plan, (1) needs no weights if it is
+right: then w is the root of s, which is narrower, and keeps half of the guard against (1) being
+wrong. The logarithm of the likelihood is multiplied by what makes its variance of theta T: by
+1 / (1 - n / N) where all were drawn alike. Where answers are further from p than v says, T is
+larger by the mean of (y - p)² / v, as far as there are answers to tell: (1) need not be right for
+the interval to hold. How well a row predicts is judged by the answers as they are, each counting 1.
 
 Values between 0 and 1 other than these two are taken for a quasi-likelihood: the log-likelihood is
 divided by their dispersion, the mean of (y - p)² / p(1 - p).
@@ -76,26 +80,30 @@ class Candidate(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Known answers, as values from 0 to 1, what each counts, and its `share` in the variance of
-    the mean over all tasks: what the chance that is left in it is multiplied by."""
+    """Known answers, as values from 0 to 1, what each counts, and how many of the `n_tasks` tasks
+    it stands for whose answers are unknown."""
 
     value: Floats
     weight: Floats
-    share: Floats
+    stands_for: Floats
+    n_tasks: int
 
     @classmethod
-    def drawn(cls, value: Floats, probability: Floats, n_tasks: int) -> Answers:
-        """Answers of tasks that were drawn with these probabilities, up to a factor.
+    def drawn(
+        cls, value: Floats, probability: Floats, n_tasks: int, by_plan: bool = False
+    ) -> Answers:
+        """Answers of tasks that were drawn with these probabilities, up to a factor; `by_plan` if
+        they follow from the score alone.
 
-        Each stands for 1 / pi - 1 tasks whose answers are unknown; the weights add up to as many
-        even draws as tell as much (Kish)."""
+        The weights add up to as many even draws as tell as much (Kish)."""
         if not len(value):
-            return cls(value, value, value)
+            return cls(value, value, value, n_tasks)
         scaled = np.minimum(probability * float((1 / probability).sum()) / n_tasks, 1.0)
         stands_for = 1 / scaled - 1
         counts = stands_for if stands_for.any() else np.ones(len(value))
+        counts = np.sqrt(counts) if by_plan else counts
         weight = counts * float(counts.sum() / (counts**2).sum())
-        return cls(value, weight, stands_for / scaled / n_tasks**2)
+        return cls(value, weight, stands_for, n_tasks)
 
     @classmethod
     def even(cls, value: Floats, n_tasks: int) -> Answers:
@@ -106,6 +114,14 @@ class Answers(NamedTuple):
     def alike(self) -> Answers:
         """The same answers, each of which counts 1."""
         return self._replace(weight=np.ones(len(self.value)))
+
+    def variance(self, spread: Floats) -> Floats:
+        """The variance of the mean over all tasks (3), with ``spread[..., answer]`` the v of each
+        known task."""
+        left = spread @ self.stands_for
+        counts = (left / (spread @ self.weight))[..., None] * self.weight
+        variance: Floats = ((counts**2 * spread).sum(axis=-1) + left) / self.n_tasks**2
+        return variance
 
     @property
     def mean(self) -> float:
@@ -232,16 +248,17 @@ class LevelTable(NamedTuple):
         return likelihood, at, *self._variances(best[:, None], slope)
 
     def _variances(self, level: Floats, slope: Floats) -> tuple[Floats, Floats]:
-        weight, share = self.answers.weight, self.answers.share
+        weight, stands_for = self.answers.weight, self.answers.stands_for
         p = expit(level + slope * self.candidate.known)
         spread = p * (1 - p) + LEAST_SPREAD
-        if not share.any():
-            return spread @ share, np.ones(len(slope))
+        if not stands_for.any():
+            return np.zeros(len(slope)), np.ones(len(slope))
         errors = (self.answers.value - p) ** 2 + LEAST_SPREAD
         trust = weight.sum() / (weight.sum() + AS_MODELLED)
         misfit = 1 + trust * (errors @ weight / (spread @ weight) - 1)
-        variance = spread @ share * np.maximum(misfit, 1.0)
-        return variance, spread @ weight / weight.sum() ** 2 / variance
+        variance = self.answers.variance(spread) * np.maximum(misfit, 1.0)
+        mean = spread @ stands_for / stands_for.sum()  # by which theta rises with a
+        return variance, mean**2 / (spread @ weight) / variance
 
 
 def _short_expit(odds: Floats) -> NDArray[np.float32]:

@@ -357,7 +357,8 @@ def _figures(view: View, asked: Asked) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class TargetFit:
-    """Candidates for one target on all tasks, and the weight of each of their rows."""
+    """Candidates for one target on all tasks, the weight of each of their rows, and whether the
+    known tasks were drawn by a plan for this target."""
 
     target: Target
     expected: Floats
@@ -366,6 +367,7 @@ class TargetFit:
     log_weight: Floats
     dispersion: float
     used: dict[str, float]
+    by_plan: bool
 
     @classmethod
     def of(cls, view: View, target: Target) -> TargetFit:
@@ -375,19 +377,21 @@ class TargetFit:
         scores = candidates(expected, view.votes_of(target.value), known)
         dispersion = 1.0 if target.whole else _dispersion(known.value, expected[at])
         if view.known.all():
-            return cls(target, expected, known, scores, np.zeros(0), dispersion, {})
-        answers = _answers(view, known, len(view.gold))
+            return cls(target, expected, known, scores, np.zeros(0), dispersion, {}, False)
+        by_plan = sampling.is_by_plan(expected, at, view.probability[at])
+        answers = _answers(view, known, len(view.gold), by_plan)
         found = calibration.evidence(scores, answers, dispersion)
         share = np.exp(found.log_weight - found.log_weight.max())
         share /= share.sum()
         cuts = np.cumsum([len(each.slopes) for each in scores])[:-1]
         parts = [float(part.sum()) for part in np.split(share, cuts)]
         used = {"answers alone": parts[0], "consensus": parts[1], "learned": sum(parts[2:])}
-        return cls(target, expected, known, scores, found.log_weight, dispersion, used)
+        return cls(target, expected, known, scores, found.log_weight, dispersion, used, by_plan)
 
 
-def _answers(view: View, known: Known, n_tasks: int) -> calibration.Answers:
-    return calibration.Answers.drawn(known.value, view.probability[known.task], n_tasks)
+def _answers(view: View, known: Known, n_tasks: int, by_plan: bool) -> calibration.Answers:
+    probability = view.probability[known.task]
+    return calibration.Answers.drawn(known.value, probability, n_tasks, by_plan)
 
 
 def _dispersion(value: Floats, expected: Floats) -> float:
@@ -439,7 +443,7 @@ def _interval(
         if asked.these:
             return Interval(*[float(known.value.mean())] * 3)
         raise UsageError("Every answer is known: population='all' needs tasks without answers.")
-    answers = _answers(view, known, n_tasks)
+    answers = _answers(view, known, n_tasks, fit.by_plan)
     tasks = Tasks(n_tasks, asked.these, fit.target.whole)
     of_unknown = inside[~view.known]
     mine = inside[fit.known.task]
@@ -610,10 +614,9 @@ def _planned(view: View, asked: Asked, n_answers: int) -> Estimate:
     estimated = _without_answers(view, replace(asked, compare=None, by=None))
     targets, _ = _targets(view, replace(asked, compare=None if asked.by else asked.compare))
     expected = view.posterior @ np.array([target.value for target in targets]).T
-    single = expected.shape[1] <= 2
-    spread = sampling.spread_of(expected[:, -1] if single else expected)
-    n_tasks = len(spread)
-    probability = sampling.inclusion(spread, min(n_answers, n_tasks))
+    asked_for = expected[:, -1] if expected.shape[1] <= 2 else expected
+    n_tasks = len(asked_for)
+    probability = sampling.inclusion(sampling.worth_of(asked_for), min(n_answers, n_tasks))
     tasks = sampling.drawn(probability, view.labels.task_keys(), asked.seed)
     names = view.votes.codebook.tasks
     frame = pl.DataFrame(
@@ -625,8 +628,7 @@ def _planned(view: View, asked: Asked, n_answers: int) -> Estimate:
     )
     numbers = np.unique([n for n in (*CURVE, n_answers) if n <= n_tasks] or [n_tasks])
     z = float(ndtri(0.5 + asked.level / 2))
-    per_class = spread if single else spread / expected.shape[1]
-    even, planned = sampling.expected_widths(per_class, numbers, z)
+    even, planned = sampling.expected_widths(asked_for, numbers, z)
     width = targets[-1].high - targets[-1].low
     curve = pl.DataFrame({"answers": numbers, "even": even * width, "planned": planned * width})
     frame = with_columns_of(view.votes.items, frame)

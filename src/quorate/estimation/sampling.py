@@ -1,14 +1,18 @@
 """Which answers to find, with what probability.
 
-The chance that is left in a task, v = p(1 - p), says what its answer is worth: drawn with
-probabilities pi, answers give a mean over N tasks whose variance is about
+The chance that is left in a task, v = p(1 - p), says what its answer is worth. Answers that are
+drawn with probabilities pi, and count their weights 1 / pi - 1 each, give a mean over N tasks whose
+variance is about
 
     sum over tasks of (1 / pi - 1) v / N²                                                    (1)
 
 which is least, for a number of answers, where pi is proportional to the root of v (active
-inference: Zrnic and Candès 2024). How sure the consensus may be taken to be is not known before
-there are answers, so v is its mean over the slopes that `prediction` thinks possible: no task is
-out of reach where the consensus is sure and wrong.
+inference: Zrnic and Candès 2024). Where pi follows from the score that predicts the answers, they
+count the roots of their weights (`calibration`), and the variance is least with pi proportional to
+v², if the model is right. A plan for one value goes between the two, by v to the power of 1.5: the
+model is not quite right, and not useless. How sure the consensus may be taken to be is not known
+before there are answers, so v is its mean over the slopes that `prediction` thinks possible: no
+task is out of reach where the consensus is sure and wrong.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from quorate import kernels
 from quorate.estimation.prediction import CONSENSUS_SLOPES, log_odds, prior_of_slopes
 from quorate.kernels import Floats, Keys
 
+POWER = 1.5  # of v, to which the probabilities of a plan for one value are proportional
+
 
 def spread_of(consensus: Floats) -> Floats:
     """v of each task, from the expected values ``[task, ...]`` of one class or several."""
@@ -31,12 +37,25 @@ def spread_of(consensus: Floats) -> Floats:
     return spread
 
 
-def inclusion(spread: Floats, n_answers: int) -> Floats:
-    """The probability with which each task is drawn, so that `n_answers` are."""
-    n_tasks = len(spread)
+def worth_of(consensus: Floats) -> Floats:
+    """What the answer of each task is worth to a plan: see `spread_of`."""
+    spread = spread_of(consensus)
+    worth: Floats = spread**POWER if consensus.ndim == 1 else np.sqrt(spread)
+    return worth
+
+
+def is_by_plan(consensus: Floats, known: NDArray[np.intp], probability: Floats) -> bool:
+    """Whether known tasks were drawn with the probabilities of a plan for this very value."""
+    planned = inclusion(worth_of(consensus), len(known))[known]
+    return bool(np.allclose(planned, probability, rtol=1e-6))
+
+
+def inclusion(worth: Floats, n_answers: int) -> Floats:
+    """The probability with which each task is drawn, so that `n_answers` are, by what they are
+    worth."""
+    n_tasks = len(worth)
     if n_answers >= n_tasks:
         return np.ones(n_tasks)
-    worth = np.sqrt(spread)
     probability = np.zeros(n_tasks)
     certain = np.zeros(n_tasks, dtype=bool)
     while True:  # what is certain to be drawn leaves fewer for the others
@@ -65,9 +84,25 @@ def probabilities_of(weights: Floats, n_tasks: int) -> Floats:
     return found
 
 
-def expected_widths(spread: Floats, numbers: NDArray[np.intp], z: float) -> tuple[Floats, Floats]:
-    """Expected width of the interval for each number of answers, drawn evenly and by plan (1)."""
-    n_tasks, mean = len(spread), float(spread.mean())
+def expected_widths(
+    consensus: Floats, numbers: NDArray[np.intp], z: float
+) -> tuple[Floats, Floats]:
+    """Expected width of the interval for each number of answers, drawn evenly and by plan; the mean
+    of the classes' where there are several."""
+    spread, worth, by_plan = spread_of(consensus), worth_of(consensus), consensus.ndim == 1
+    per_class = spread if by_plan else spread / consensus.shape[1]
+    n_tasks, mean = len(spread), float(per_class.mean())
     even = 2 * z * np.sqrt(np.maximum(1 / numbers - 1 / n_tasks, 0.0) * mean)
-    planned = [((1 / inclusion(spread, int(n)) - 1) * spread).sum() for n in numbers]
-    return even, 2 * z * np.sqrt(np.maximum(planned, 0.0)) / n_tasks
+    planned = [_variance(per_class, inclusion(worth, int(n)), by_plan) for n in numbers]
+    return even, 2 * z * np.sqrt(planned)
+
+
+def _variance(spread: Floats, probability: Floats, by_plan: bool) -> float:
+    """The expected variance (3) of `calibration` of answers drawn with these probabilities."""
+    stands_for = 1 / probability - 1
+    if not stands_for.any():
+        return 0.0
+    weight = np.sqrt(stands_for) if by_plan else stands_for
+    left = float((1 - probability) @ spread)
+    counts = weight * left / float((probability * weight) @ spread)
+    return (float((probability * counts**2) @ spread) + left) / len(spread) ** 2
