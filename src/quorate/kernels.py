@@ -97,7 +97,7 @@ class Incidence(NamedTuple):
         weight = _ones(len(self.row)) if self.weight is None else self.weight
         loop(*shape, into[:1].size, self.indptr, self.row, weight, flat, total)
 
-    def _loops(self, table: Floats) -> Loops | None:
+    def _loops(self, table: Floats) -> FarLoops | Loops | None:
         plain = self.weight is None and self._is_plain
         return _compiled_for(table, len(self.row)) if plain else None
 
@@ -121,7 +121,7 @@ class ByRow(NamedTuple):
 class ByTask(NamedTuple):
     """Labels sorted by task, and those of a task by row, so that sums are in the same order."""
 
-    indptr: Codes
+    indptr: NDArray[np.integer]
     row: Codes
 
     def by_row(self, height: int) -> ByRow:
@@ -199,7 +199,11 @@ def _is_plain(values: Floats) -> bool:
 
 
 def _gathered(
-    loops: FarLoops | Loops, indptr: Codes, row: Codes, table: Floats, plus: Floats | None
+    loops: FarLoops | Loops,
+    indptr: NDArray[np.integer],
+    row: Codes,
+    table: Floats,
+    plus: Floats | None,
 ) -> Floats:
     sums = buffers.empty((len(indptr) - 1, *table.shape[1:]))
     added = np.zeros(table.shape[1:]) if plus is None else plus

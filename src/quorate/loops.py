@@ -67,7 +67,9 @@ def _gather_and_add(width: int, ahead: int, how: dict[str, Any]) -> tuple[Loop, 
 
 
 def _compiled(loop: Loop, arguments: tuple[Any, ...], how: dict[str, Any]) -> Loop:
-    compiled: Loop = numba.njit(types.void(*arguments), nogil=True, error_model="numpy", **how)(loop)
+    compiled: Loop = numba.njit(types.void(*arguments), nogil=True, error_model="numpy", **how)(
+        loop
+    )
     return compiled
 
 
@@ -81,7 +83,7 @@ def _prefetch(context: Any, table: Any, index: Any) -> Any:
         word = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
         name = "llvm.prefetch.p0"
-        call = cgutils.get_or_insert_function(builder.module, kind, name)
+        call = insert_function(builder.module, kind, name)
         read, keep, data = word(0), word(3), word(1)
         builder.call(call, [address, read, keep, data])
         return context.get_dummy_value()
@@ -89,6 +91,7 @@ def _prefetch(context: Any, table: Any, index: Any) -> Any:
     return types.void(table, types.uintp), emit
 
 
+insert_function: Any = cgutils.get_or_insert_function
 prefetch: Any = intrinsic(_prefetch)
 
 
