@@ -1,7 +1,7 @@
 """Which loops are compiled, and when: by numba, where it is installed and where that pays.
 
-`kernels` asks here before it goes by SciPy and NumPy. Loading numba and compiling takes about as
-long as a few million votes do, so it begins only once a process has done that much work; what is
+`kernels` asks here before it goes by SciPy and NumPy. Loading numba and what it has compiled takes
+half a second and more, so it begins only once a process has spent about as much without; what is
 compiled is kept in numba's cache for the next process. Results have the same bits either way. The
 environment variable ``QUORATE_COMPILED`` says 0 for never, and 1 for from the first.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quorate.loops import FarLoops, Loops
 
 VARIABLE = "QUORATE_COMPILED"
-PAYS_AFTER = 15_000_000  # labels and tasks that went through SciPy's and NumPy's loops
+PAYS_AFTER = 150_000_000  # labels and tasks that went through SciPy's and NumPy's loops
 LEAST = 10_000  # of these in one call
 WIDEST = 32  # columns, for a row to be worth unrolling
 LARGE_TABLE = 1_000_000  # numbers of a table whose rows are fetched ahead
