@@ -53,6 +53,8 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
     table = kernels.log_or(random.random((height, width)) * (random.random((height, width)) > 0.1))
     weight = random.random(len(row)) if draw(st.booleans()) else None
     plus = np.log(random.random(width))
+    for read_only in (indptr, row, table, plus):  # as blocks in files are
+        read_only.flags.writeable = False
     labels = {"indptr": indptr, "row": row, "height": height, "weight": weight}
     return {**labels, "table": table, "plus": plus}
 

@@ -103,7 +103,7 @@ class Incidence(NamedTuple):
 
     @property
     def _is_plain(self) -> bool:
-        return bool(self.indptr.dtype == self.row.dtype == np.int32)
+        return _is_plain(self.indptr, np.int32) and _is_plain(self.row, np.int32)
 
 
 class ByRow(NamedTuple):
@@ -194,8 +194,9 @@ def _compiled_near(values: Floats, n: int) -> Loops | None:
     return compiled.near(values[:1].size, n) if _is_plain(values) else None
 
 
-def _is_plain(values: Floats) -> bool:
-    return values.dtype == np.float64 and values.flags.c_contiguous
+def _is_plain(values: NDArray[Any], kind: type[np.generic] = np.float64) -> bool:
+    flags = values.flags
+    return bool(values.dtype == kind and flags.c_contiguous and flags.aligned)
 
 
 def _gathered(
@@ -235,7 +236,7 @@ def incidence(
     if height <= max(n_tasks, SHORT):
         return Incidence(indptr, row, height, weight)
     sort_rows = None if weight is not None else compiled.sort_rows(len(row))
-    if sort_rows is not None and indptr.dtype == row.dtype:
+    if sort_rows is not None and _is_plain(indptr, np.int32):
         sorted_rows = row.copy()
         sort_rows(indptr, sorted_rows)
         return TallIncidence(ByTask(indptr, sorted_rows), n_tasks, height)

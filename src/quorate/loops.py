@@ -22,7 +22,9 @@ AHEAD = 24  # labels whose rows are fetched before they are needed, where a tabl
 LINE = 8  # numbers in a line of the cache
 LEAF, LANES = 128, 8  # rows that NumPy adds at once, in so many sums side by side
 
-INDEX, NUMBERS, LENGTH = types.int32[::1], types.float64[::1], types.intp
+# What is only read may be read-only, as blocks in files are.
+INDEX, READ = (types.Array(kind, 1, "C", readonly=True) for kind in (types.int32, types.float64))
+ROWS, NUMBERS = types.int32[::1], types.float64[::1]
 
 
 class Loops(NamedTuple):
@@ -47,7 +49,7 @@ def compile_near(width: int, **how: Any) -> Loops:
         *_gather_and_add(width, 0, how),
         _compiled(_less_highest(width), (NUMBERS, NUMBERS), how),
         _compiled(_to_shares(width), (NUMBERS, NUMBERS), how),
-        _compiled(_column_sums(width), (NUMBERS, NUMBERS), how),
+        _compiled(_column_sums(width), (READ, NUMBERS), how),
     )
 
 
@@ -56,13 +58,13 @@ def compile_far(width: int, **how: Any) -> FarLoops:
 
 
 def compile_sort_rows(width: int, **how: Any) -> Loop:
-    return _compiled(_sort_rows, (INDEX, INDEX), how)
+    return _compiled(_sort_rows, (INDEX, ROWS), how)
 
 
 def _gather_and_add(width: int, ahead: int, how: dict[str, Any]) -> tuple[Loop, Loop]:
     return (
-        _compiled(_gather(width, ahead), (INDEX, INDEX, NUMBERS, NUMBERS, NUMBERS), how),
-        _compiled(_add(width, ahead), (INDEX, INDEX, NUMBERS, NUMBERS), how),
+        _compiled(_gather(width, ahead), (INDEX, INDEX, READ, READ, NUMBERS), how),
+        _compiled(_add(width, ahead), (INDEX, INDEX, READ, NUMBERS), how),
     )
 
 
