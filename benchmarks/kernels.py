@@ -5,15 +5,18 @@
 
 Beside it stands what the memory alone would take: a sweep of a block reads the workers' table once
 and adds to it once, which is three times its bytes, at the speed of a plain copy on all cores. A
-table that fits in a cache takes nothing of that.
+table that fits in a cache takes nothing of that. Where numba is installed, both ways are shown: the
+loops that it compiles, and SciPy's; what compiling takes is not counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +24,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from quorate import DawidSkene, Labels, buffers
+from quorate import DawidSkene, Labels, buffers, compiled
 from quorate.engines.threads import Threads, cores
 from quorate.votes import MemoryBlocks
 
 CROWDS = ((1_000, 4), (10_000, 4), (100_000, 4), (100_000, 10))
 PER_TASK, ITERATIONS = 5, 17
 CACHE = 32e6  # bytes that the cores share
+WAYS = ("SciPy", "compiled") if find_spec("numba") else ("SciPy",)
 GOALS = {(1_000, 4): 5.0, (100_000, 10): 30.0}  # ns on all cores
 
 
@@ -90,6 +94,19 @@ def ns_of_memory(labels: Labels, copied: float) -> float:
     return moved / copied / labels.n_labels * 1e9
 
 
+def measured(labels: Labels, way: str, copied: float) -> dict[str, Any]:
+    one, every = seconds_of_iterations(labels)
+    return {
+        "workers": labels.n_workers,
+        "classes": labels.n_classes,
+        "loops": way,
+        "ns_one_thread": one / labels.n_labels * 1e9,
+        "ns_all_cores": every / labels.n_labels * 1e9,
+        "times_faster": one / every,
+        "ns_of_memory": ns_of_memory(labels, copied),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--labels", type=int, default=10_000_000)
@@ -99,27 +116,20 @@ def main() -> None:
     copied = bytes_copied_a_second(cores())
     for n_workers, n_classes in CROWDS:
         labels = random_labels(arguments.labels, n_workers, n_classes)
-        one, every = seconds_of_iterations(labels)
-        results.append(
-            {
-                "workers": n_workers,
-                "classes": n_classes,
-                "ns_one_thread": one / labels.n_labels * 1e9,
-                "ns_all_cores": every / labels.n_labels * 1e9,
-                "times_faster": one / every,
-                "ns_of_memory": ns_of_memory(labels, copied),
-            }
-        )
+        for way in WAYS:
+            os.environ[compiled.VARIABLE] = str(WAYS.index(way))
+            results.append(measured(labels, way, copied))
     table = Table(title=f"{arguments.labels:,} labels, ns per label and iteration")
     threads = f"{cores()} threads"
-    for column in ("workers", "classes", "one thread", threads, "times faster", "memory", "goal"):
+    columns = "workers", "classes", "loops", "one thread", threads, "times faster", "memory", "goal"
+    for column in columns:
         table.add_column(column, justify="right")
     for r in results:
         speeds = (f"{r[key]:.1f}" for key in ("ns_one_thread", "ns_all_cores"))
         faster = f"{r['times_faster']:.2f}"
         goal = GOALS.get((r["workers"], r["classes"]))
         ends = faster, f"{r['ns_of_memory']:.1f}", "" if goal is None else f"{goal:g}"
-        table.add_row(f"{r['workers']:,}", str(r["classes"]), *speeds, *ends)
+        table.add_row(f"{r['workers']:,}", str(r["classes"]), r["loops"], *speeds, *ends)
     Console().print(table)
     Console().print(f"A plain copy on {threads} reads and writes {copied / 1e9:.1f} GB a second.")
     if arguments.output:

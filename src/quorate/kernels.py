@@ -2,20 +2,24 @@
 
 With ``A`` the sparse 0/1 matrix of tasks by columns (a column is a worker's label, or a worker),
 an E-step is ``A @ table`` and an M-step ``A.T @ posterior``. SciPy's products release the GIL, so
-blocks are swept side by side in threads.
+blocks are swept side by side in threads. Where numba is installed and there is much to do, loops
+that it has compiled do the same, to the same bits: `compiled` says when.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import buffers
+from quorate import buffers, compiled
 from quorate.errors import DataError
 from quorate.sparse import csc_array, csr_array, sparse
+
+if TYPE_CHECKING:
+    from quorate.loops import FarLoops, Loops
 
 # What SciPy's products are made of, but for the sum that they begin from.
 _loops: Any = getattr(sparse, "_sparsetools", None)
@@ -44,67 +48,168 @@ LONG_ROW = 32  # columns from which on NumPy is fast at the maximum of a row
 
 
 class Incidence(NamedTuple):
-    """Sparse matrix ``matrix[task, row]`` of the weights with which tasks touch rows of a table."""
+    """Sparse matrix of the weights with which tasks touch rows of a table: task ``t`` touches
+    ``row[indptr[t]]`` to ``row[indptr[t + 1] - 1]``."""
 
-    matrix: csr_array
+    indptr: NDArray[np.integer]
+    row: Codes
+    height: int
+    weight: Floats | None = None
 
     @property
-    def height(self) -> int:
-        return int(self.matrix.shape[1])
+    def n_tasks(self) -> int:
+        return len(self.indptr) - 1
 
-    def gather(self, table: Floats) -> Floats:
-        """Sum of the table's rows that each task touches."""
-        sums = buffers.zeros((self.matrix.shape[0], *table.shape[1:]))
-        if csr_matvecs is None:
+    @property
+    def matrix(self) -> csr_array:
+        """The sparse matrix ``matrix[task, row]``."""
+        weight = _ones(len(self.row)) if self.weight is None else self.weight
+        return csr_array((weight, self.row, self.indptr), shape=(self.n_tasks, self.height))
+
+    def gather(self, table: Floats, plus: Floats | None = None) -> Floats:
+        """Sum of the table's rows that each task touches, and of one that is added to all."""
+        loops = self._loops(table)
+        if loops is not None:
+            return _gathered(loops, self.indptr, self.row, table, plus)
+        sums = buffers.zeros((self.n_tasks, *table.shape[1:]))
+        if csr_matvecs is None or not self._is_plain:
             sums += self.matrix @ table
         else:
-            self._add(csr_matvecs, self.matrix.shape, table, sums)
-        return sums
+            self._add(csr_matvecs, (self.n_tasks, self.height), table, sums)
+        return sums if plus is None else np.add(sums, plus, out=sums)
 
     def scatter(self, values: Floats) -> Rows:
         """Sum, for each row of the table, of the values of the tasks that touch it."""
         return Rows(self, values)
 
     def add(self, values: Floats, into: Floats) -> None:
-        if csc_matvecs is None or not into.flags.c_contiguous:
+        loops = self._loops(into)
+        if loops is not None:
+            loops.add(self.indptr, self.row, _flat(values, into.dtype), into.reshape(-1))
+        elif csc_matvecs is None or not (self._is_plain and into.flags.c_contiguous):
             into += self.matrix.T @ values
         else:
-            self._add(csc_matvecs, self.matrix.shape[::-1], values, into)
+            self._add(csc_matvecs, (self.height, self.n_tasks), values, into)
 
     def _add(self, loop: Any, shape: tuple[int, ...], values: Floats, into: Floats) -> None:
         """Add with a loop for the matrix or, its rows being columns there, for its transpose."""
         flat, total = _flat(values, into.dtype), into.reshape(-1)
-        cells = self.matrix.indptr, self.matrix.indices, self.matrix.data
-        loop(*shape, into[:1].size, *cells, flat, total)
+        weight = _ones(len(self.row)) if self.weight is None else self.weight
+        loop(*shape, into[:1].size, self.indptr, self.row, weight, flat, total)
+
+    def _loops(self, table: Floats) -> FarLoops | Loops | None:
+        plain = self.weight is None and self._is_plain
+        return _compiled_for(table, len(self.row)) if plain else None
+
+    @property
+    def _is_plain(self) -> bool:
+        return _is_plain(self.indptr, np.int32) and _is_plain(self.row, np.int32)
 
 
-class TallIncidence(NamedTuple):
-    """Incidence on a table with far more rows than the block has tasks, sorted by row: the table is
-    accessed in order, and only the block, which fits in a cache, at random."""
+class ByRow(NamedTuple):
+    """Labels sorted by row: a table is accessed in order."""
 
     row: Codes
     task: Codes
-    n_tasks: int
-    height: int
-    weight: Floats | None = None
+    weight: Floats | None
 
-    def gather(self, table: Floats) -> Floats:
+    def by_task(self, n_tasks: int) -> ByTask:
+        indptr, row, _ = two_by_code(self.task, n_tasks, self.row, self.task)
+        return ByTask(indptr, row)
+
+
+class ByTask(NamedTuple):
+    """Labels sorted by task, and those of a task by row, so that sums are in the same order."""
+
+    indptr: NDArray[np.integer]
+    row: Codes
+
+    def by_row(self, height: int) -> ByRow:
+        return ByRow(*sorted_with(self.row, _task_of(self.indptr), height), None)
+
+
+class TallIncidence:
+    """Incidence on a table with far more rows than the block has tasks. SciPy's loops access the
+    table in order, and only the block, which fits in a cache, at random; compiled ones fetch the
+    table's rows ahead, in the order of the tasks. Labels are kept in the order last needed."""
+
+    def __init__(self, labels: ByRow | ByTask, n_tasks: int, height: int) -> None:
+        self._labels, self.n_tasks, self.height = labels, n_tasks, height
+
+    def gather(self, table: Floats, plus: Floats | None = None) -> Floats:
+        loops = self._loops(table)
+        if loops is not None:
+            return _gathered(loops, *self._by_task(), table, plus)
+        labels = self._by_row()
         sums = buffers.zeros((self.n_tasks, *table.shape[1:]))
-        accumulate(sums, self.task, table, self.row, self.weight)
-        return sums
+        accumulate(sums, labels.task, table, labels.row, labels.weight)
+        return sums if plus is None else np.add(sums, plus, out=sums)
 
     def scatter(self, values: Floats) -> Rows:
         return Rows(self, values)
 
     def add(self, values: Floats, into: Floats) -> None:
-        accumulate(into, self.row, values, self.task, self.weight)
+        loops = self._loops(into)
+        if loops is not None:
+            loops.add(*self._by_task(), _flat(values, into.dtype), into.reshape(-1))
+            return
+        labels = self._by_row()
+        accumulate(into, labels.row, values, labels.task, labels.weight)
 
     @property
     def matrix(self) -> csr_array:
         """The sparse matrix ``matrix[task, row]``."""
+        labels = self._by_row()
+        weight = _ones(len(labels.row)) if labels.weight is None else labels.weight
         shape = (self.n_tasks, self.height)
-        weight = _ones(len(self.row)) if self.weight is None else self.weight
-        return csr_array((weight, (self.task, self.row)), shape=shape)
+        return csr_array((weight, (labels.task, labels.row)), shape=shape)
+
+    def _loops(self, table: Floats) -> FarLoops | Loops | None:
+        labels = self._labels
+        weighted = isinstance(labels, ByRow) and labels.weight is not None
+        return None if weighted else _compiled_for(table, len(labels.row))
+
+    def _by_row(self) -> ByRow:
+        labels = self._labels
+        if isinstance(labels, ByTask):
+            self._labels = labels = labels.by_row(self.height)
+        return labels
+
+    def _by_task(self) -> ByTask:
+        labels = self._labels
+        if isinstance(labels, ByRow):
+            self._labels = labels = labels.by_task(self.n_tasks)
+        return labels
+
+
+def _compiled_for(table: Floats, n_labels: int) -> FarLoops | Loops | None:
+    """Compiled loops for a table that so many labels touch, where they pay."""
+    if table.size <= compiled.LARGE_TABLE:
+        return _compiled_near(table, n_labels)
+    return compiled.far(table[:1].size, n_labels) if _is_plain(table) else None
+
+
+def _compiled_near(values: Floats, n: int) -> Loops | None:
+    """The same for what a cache holds, and where rows are touched in order."""
+    return compiled.near(values[:1].size, n) if _is_plain(values) else None
+
+
+def _is_plain(values: NDArray[Any], kind: type[np.generic] = np.float64) -> bool:
+    flags = values.flags
+    return bool(values.dtype == kind and flags.c_contiguous and flags.aligned)
+
+
+def _gathered(
+    loops: FarLoops | Loops,
+    indptr: NDArray[np.integer],
+    row: Codes,
+    table: Floats,
+    plus: Floats | None,
+) -> Floats:
+    sums = buffers.empty((len(indptr) - 1, *table.shape[1:]))
+    added = np.zeros(table.shape[1:]) if plus is None else plus
+    loops.gather(indptr, row, table.reshape(-1), _flat(added, np.float64), sums.reshape(-1))
+    return sums
 
 
 class Rows(NamedTuple):
@@ -129,13 +234,21 @@ def incidence(
     optionally weighted."""
     n_tasks = len(indptr) - 1
     if height <= max(n_tasks, SHORT):
-        data = _ones(len(row)) if weight is None else weight
-        matrix = csr_array((data, row, indptr), shape=(n_tasks, height))
-        return Incidence(matrix)
-    task = np.repeat(np.arange(n_tasks, dtype=np.int32), np.diff(indptr))
+        return Incidence(indptr, row, height, weight)
+    sort_rows = None if weight is not None else compiled.sort_rows(len(row))
+    if sort_rows is not None and _is_plain(indptr, np.int32):
+        sorted_rows = row.copy()
+        sort_rows(indptr, sorted_rows)
+        return TallIncidence(ByTask(indptr, sorted_rows), n_tasks, height)
+    task = _task_of(indptr)
     if weight is not None:
         weight = sorted_with(row, weight, height)[1]
-    return TallIncidence(*sorted_with(row, task, height), n_tasks, height, weight)
+    return TallIncidence(ByRow(*sorted_with(row, task, height), weight), n_tasks, height)
+
+
+def _task_of(indptr: NDArray[np.integer]) -> Codes:
+    """The task of each label."""
+    return np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
 
 
 def accumulate(
@@ -291,8 +404,10 @@ def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
     """Turn ``log p(truth, labels)`` into the posterior, in place, and return the log row sums
     too."""
     log_sum = np.empty(len(log_joint))
+    loops = _compiled_near(log_joint, len(log_joint))
     for some in row_chunks(log_joint):
-        log_sum[some] = _normalise(log_joint[some])
+        part = log_joint[some]
+        log_sum[some] = _normalise(part) if loops is None else _normalise_by(loops, part)
     return log_joint, log_sum
 
 
@@ -315,6 +430,17 @@ def _normalise(log_joint: Floats) -> Floats:
     posterior = np.exp(log_joint, out=log_joint)
     total = row_sums(posterior)
     posterior /= total[:, None]
+    highest += np.log(total)
+    return highest
+
+
+def _normalise_by(loops: Loops, log_joint: Floats) -> Floats:
+    """The same by compiled loops."""
+    highest, total = np.empty(len(log_joint)), np.empty(len(log_joint))
+    flat = log_joint.reshape(-1)
+    loops.less_highest(flat, highest)
+    np.exp(log_joint, out=log_joint)
+    loops.to_shares(flat, total)
     highest += np.log(total)
     return highest
 
@@ -408,6 +534,11 @@ def entropy(shares: Floats) -> Floats:
 
 
 def column_sums(values: Floats) -> Floats:
+    loops = _compiled_near(values, len(values))
+    if loops is not None:
+        sums = np.empty(values.shape[1])
+        loops.column_sums(values.reshape(-1), sums)
+        return sums
     return np.array([column.sum() for column in values.T])
 
 

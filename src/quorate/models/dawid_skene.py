@@ -80,9 +80,7 @@ class ConfusionEM(EM[P, S]):
         return 1
 
     def log_joint(self, block: Labels, params: P) -> Floats:
-        log_joint = block.pairs.gather(params.log_confusion)  # the product in Eq. 8
-        log_joint += params.state.log_prior
-        return log_joint
+        return block.pairs.gather(params.log_confusion, params.state.log_prior)  # Eq. 8
 
     def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> S:
         stats: S = self.stats_type(block.pairs.scatter(posterior), evidence)  # the sums in Eq. 6

@@ -75,7 +75,7 @@ class Evidence(NamedTuple):
         return cls(
             block.class_sums(posterior),
             float(log_evidence.sum(where=possible)),
-            int((block.has_evidence & ~possible).sum()),
+            int(np.count_nonzero(block.has_evidence & ~possible)),
         )
 
 

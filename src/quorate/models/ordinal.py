@@ -94,9 +94,7 @@ class Ordinal(EM[Params, Stats]):
     # E-step.
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
-        log_joint = block.pairs.gather(params.log_confusion)
-        log_joint += params.state.log_prior
-        return log_joint
+        return block.pairs.gather(params.log_confusion, params.state.log_prior)
 
     def count(self, block: Labels, posterior: Floats, evidence: Evidence) -> Stats:
         return Stats(block.pairs.scatter(posterior), evidence)

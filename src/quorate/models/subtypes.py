@@ -86,8 +86,7 @@ class SubtypeModel(Model[P, Floats, S]):
     # E-step.
 
     def sweep(self, block: Labels, params: P, local: Floats) -> tuple[Floats, S]:
-        log_joint = block.pairs.gather(params.log_rows)
-        log_joint += params.log_states
+        log_joint = block.pairs.gather(params.log_rows, params.log_states)
         states, log_evidence = kernels.normalise(self._clamped(log_joint, block))
         return states, self.count(block, states, float(log_evidence.sum(where=block.has_evidence)))
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from quorate import buffers, kernels
 from quorate.engines.engine import Fold
-from quorate.kernels import Floats, Rows, TallIncidence
+from quorate.kernels import Floats, Incidence, Rows
 from quorate.labels import Labels
 from quorate.model import by_worker, dense
 
@@ -159,9 +159,9 @@ def _histogram(block: Labels, values: Floats) -> Floats | Rows:
     row = block.worker * np.int32(len(NODES)) + node
     both = np.concatenate([row, row + np.int32(1)])
     share = np.concatenate([1 - above, above])
-    each = np.arange(len(both), dtype=np.int32)
+    each = np.arange(len(both) + 1, dtype=np.int32)
     height = block.n_workers * len(NODES)
-    return TallIncidence(both, each, len(both), height).scatter(share[:, None])
+    return Incidence(each, both, height).scatter(share[:, None])
 
 
 def _information(block: Labels, crowd: CrowdEstimate, posterior: Floats, correct: Floats) -> Floats:

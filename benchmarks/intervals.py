@@ -1,7 +1,7 @@
 """How often the 95 % intervals of workers hold the truth, in simulated crowds.
 
-    python benchmarks/coverage.py                            # dawid-skene in every regime
-    python benchmarks/coverage.py -m majority -m ibcc --workers 5000
+    python benchmarks/intervals.py                            # dawid-skene in every regime
+    python benchmarks/intervals.py -m majority -m ibcc --workers 5000
 
 The true accuracy of a worker is the probability of a right label when classes come in their shares;
 the true confusion is the matrix that the labels were drawn from. Shown is the percentage of

@@ -1,0 +1,252 @@
+"""The loops that numba compiles, for tables of a given width: see `compiled`.
+
+Each adds in the very order of what it stands for, and nothing is reassociated, so that its results
+have the same bits. The width is a constant of the compiled code, by which a row stays in registers.
+Arrays are flat: row ``i`` of a table is ``i * width`` and what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+Loop = Callable[..., None]
+
+AHEAD = 24  # labels whose rows are fetched before they are needed, where a table is large
+LINE = 8  # numbers in a line of the cache
+LEAF, LANES = 128, 8  # rows that NumPy adds at once, in so many sums side by side
+
+# What is only read may be read-only, as blocks in files are.
+INDEX, READ = (types.Array(kind, 1, "C", readonly=True) for kind in (types.int32, types.float64))
+ROWS, NUMBERS = types.int32[::1], types.float64[::1]
+
+
+class Loops(NamedTuple):
+    """What is compiled for tables of one width."""
+
+    gather: Loop
+    add: Loop
+    less_highest: Loop
+    to_shares: Loop
+    column_sums: Loop
+
+
+class FarLoops(NamedTuple):
+    """The same for tables that no cache holds."""
+
+    gather: Loop
+    add: Loop
+
+
+def compile_near(width: int, **how: Any) -> Loops:
+    return Loops(
+        *_gather_and_add(width, 0, how),
+        _compiled(_less_highest(width), (NUMBERS, NUMBERS), how),
+        _compiled(_to_shares(width), (NUMBERS, NUMBERS), how),
+        _compiled(_column_sums(width), (READ, NUMBERS), how),
+    )
+
+
+def compile_far(width: int, **how: Any) -> FarLoops:
+    return FarLoops(*_gather_and_add(width, AHEAD, how))
+
+
+def compile_sort_rows(width: int, **how: Any) -> Loop:
+    return _compiled(_sort_rows, (INDEX, ROWS), how)
+
+
+def _gather_and_add(width: int, ahead: int, how: dict[str, Any]) -> tuple[Loop, Loop]:
+    return (
+        _compiled(_gather(width, ahead), (INDEX, INDEX, READ, READ, NUMBERS), how),
+        _compiled(_add(width, ahead), (INDEX, INDEX, READ, NUMBERS), how),
+    )
+
+
+def _compiled(loop: Loop, arguments: tuple[Any, ...], how: dict[str, Any]) -> Loop:
+    compiled: Loop = numba.njit(types.void(*arguments), nogil=True, error_model="numpy", **how)(
+        loop
+    )
+    return compiled
+
+
+def _prefetch(context: Any, table: Any, index: Any) -> Any:
+    """Ask for the line of the cache that holds a number of the table, without waiting for it."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        number = builder.gep(array.data, [arguments[1]])
+        address = builder.bitcast(number, ir.IntType(8).as_pointer())
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
+        name = "llvm.prefetch.p0"
+        call = insert_function(builder.module, kind, name)
+        read, keep, data = word(0), word(3), word(1)
+        builder.call(call, [address, read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(table, types.uintp), emit
+
+
+insert_function: Any = cgutils.get_or_insert_function
+prefetch: Any = intrinsic(_prefetch)
+
+
+def _gather(width: int, ahead: int) -> Loop:
+    """The sum of the rows that each task touches, and of a row that is added to all."""
+
+    def gather(indptr: Any, row: Any, table: Any, plus: Any, out: Any) -> None:
+        sums = np.empty(width)
+        last = len(row) - 1
+        start = np.uintp(0)
+        for task in range(len(indptr) - 1):
+            for k in range(width):
+                sums[k] = 0.0
+            for i in range(indptr[task], indptr[task + 1]):
+                if ahead:
+                    soon = np.uintp(row[min(i + ahead, last)]) * np.uintp(width)
+                    for k in range(0, width, LINE):
+                        prefetch(table, soon + np.uintp(k))
+                    prefetch(table, soon + np.uintp(width - 1))
+                of = np.uintp(row[i]) * np.uintp(width)
+                for k in range(width):
+                    sums[k] += table[of + np.uintp(k)]
+            for k in range(width):
+                out[start + np.uintp(k)] = sums[k] + plus[k]
+            start += np.uintp(width)
+
+    return gather
+
+
+def _add(width: int, ahead: int) -> Loop:
+    """Add each task's values to the rows that it touches."""
+
+    def add(indptr: Any, row: Any, values: Any, into: Any) -> None:
+        own = np.empty(width)
+        last = len(row) - 1
+        start = np.uintp(0)
+        for task in range(len(indptr) - 1):
+            for k in range(width):
+                own[k] = values[start + np.uintp(k)]
+            for i in range(indptr[task], indptr[task + 1]):
+                if ahead:
+                    soon = np.uintp(row[min(i + ahead, last)]) * np.uintp(width)
+                    for k in range(0, width, LINE):
+                        prefetch(into, soon + np.uintp(k))
+                    prefetch(into, soon + np.uintp(width - 1))
+                of = np.uintp(row[i]) * np.uintp(width)
+                for k in range(width):
+                    into[of + np.uintp(k)] += own[k]
+            start += np.uintp(width)
+
+    return add
+
+
+def _less_highest(width: int) -> Loop:
+    """Subtract from each row its highest value, which is kept."""
+
+    def less_highest(values: Any, highest: Any) -> None:
+        start = np.uintp(0)
+        for i in range(len(highest)):
+            most = values[start]
+            for k in range(1, width):
+                most = max(most, values[start + np.uintp(k)])
+            for k in range(width):
+                values[start + np.uintp(k)] -= most
+            highest[i] = most
+            start += np.uintp(width)
+
+    return less_highest
+
+
+def _to_shares(width: int) -> Loop:
+    """Divide each row by its sum, which is kept."""
+
+    def to_shares(values: Any, total: Any) -> None:
+        start = np.uintp(0)
+        for i in range(len(total)):
+            sum = values[start]
+            for k in range(1, width):
+                sum += values[start + np.uintp(k)]
+            for k in range(width):
+                values[start + np.uintp(k)] /= sum
+            total[i] = sum
+            start += np.uintp(width)
+
+    return to_shares
+
+
+def _column_sums(width: int) -> Loop:
+    """The sum of each column in the order of NumPy: halves of halves, down to runs of few rows that
+    are added in eight lanes. ``pending`` holds what is left to add, and 0 for two sums to join."""
+    wide = LANES * width
+
+    def column_sums(values: Any, out: Any) -> None:
+        pending = np.empty(130, np.int64)
+        sums = np.zeros((65, width))
+        lanes = np.empty(wide)
+        pending[0], left, found, first = len(values) // width, 1, 0, 0
+        while left:
+            left -= 1
+            n = pending[left]
+            if n == 0 and found > 1:
+                found -= 1
+                for k in range(width):
+                    sums[found - 1, k] += sums[found, k]
+            elif n > LEAF:
+                half = n // 2
+                half -= half % LANES
+                pending[left], pending[left + 1], pending[left + 2] = 0, n - half, half
+                left += 3
+            else:
+                at = first * width
+                if n < LANES:
+                    done = 0
+                    for k in range(width):
+                        sums[found, k] = 0.0
+                else:
+                    done = n - n % LANES
+                    for m in range(wide):
+                        lanes[m] = values[at + m]
+                    for i in range(LANES, done, LANES):
+                        for m in range(wide):
+                            lanes[m] += values[at + i * width + m]
+                    for k in range(width):
+                        low = (lanes[k] + lanes[width + k]) + (
+                            lanes[2 * width + k] + lanes[3 * width + k]
+                        )
+                        high = (lanes[4 * width + k] + lanes[5 * width + k]) + (
+                            lanes[6 * width + k] + lanes[7 * width + k]
+                        )
+                        sums[found, k] = low + high
+                for i in range(done, n):
+                    for k in range(width):
+                        sums[found, k] += values[at + i * width + k]
+                first += n
+                found += 1
+        for k in range(width):
+            out[k] = sums[0, k]
+
+    return column_sums
+
+
+def _sort_rows(indptr: Any, row: Any) -> None:
+    """Sort the rows of each task (Shell sort: a task has few, and need not)."""
+    for task in range(len(indptr) - 1):
+        first, last = indptr[task], indptr[task + 1]
+        gap = 1
+        while 3 * gap < last - first:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for i in range(first + gap, last):
+                moved, to = row[i], i
+                while to >= first + gap and row[to - gap] > moved:
+                    row[to] = row[to - gap]
+                    to -= gap
+                row[to] = moved
+            gap //= 3
