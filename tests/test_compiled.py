@@ -29,14 +29,13 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def everything(case: dict[str, Any]) -> list[bytes]:
-    """The bits of all that can be compiled: gathering, normalising, sums of columns, scattering."""
+    """The bits of all that can be compiled: gathering, normalising, scattering."""
     incidence = kernels.incidence(case["indptr"], case["row"], case["height"], case["weight"])
     gathered = incidence.gather(case["table"], case["plus"])
     bits = [gathered.tobytes(), incidence.gather(case["table"]).tobytes()]
     posterior, log_sum = kernels.normalise(gathered)
     counts = incidence.scatter(posterior).dense()
-    sums = kernels.column_sums(posterior)
-    return [*bits, *(each.tobytes() for each in (posterior, log_sum, counts, sums))]
+    return [*bits, *(each.tobytes() for each in (posterior, log_sum, counts))]
 
 
 @st.composite
@@ -74,16 +73,6 @@ def test_same_bits(
         patch.setenv(compiled.VARIABLE, "1")
         assert everything(case) == plain
     assert len(case["indptr"]) == 1 or ("compile_near", len(case["plus"])) in compiled._built
-
-
-@pytest.mark.parametrize("n", [*range(20), 127, 128, 129, 136, 137, 255, 257, 1000, 99_991])
-def test_columns_are_added_as_numpy_adds_them(
-    numba: None, monkeypatch: pytest.MonkeyPatch, n: int
-) -> None:
-    values = np.random.default_rng(n).random((n, 3))
-    monkeypatch.setenv(compiled.VARIABLE, "1")
-    expected = np.array([column.sum() for column in values.T])
-    assert kernels.column_sums(values).tobytes() == expected.tobytes()
 
 
 def test_tall_incidence_may_change_its_order(monkeypatch: pytest.MonkeyPatch, numba: None) -> None:

@@ -157,6 +157,11 @@ class TallIncidence:
         accumulate(into, labels.row, values, labels.task, labels.weight)
 
     @property
+    def row(self) -> Codes:
+        """The row that each label touches."""
+        return self._labels.row
+
+    @property
     def matrix(self) -> csr_array:
         """The sparse matrix ``matrix[task, row]``."""
         labels = self._by_row()
@@ -504,6 +509,8 @@ def right_and_wrong(counts: Floats, n_classes: int) -> Floats:
 def weighted_log(weight: Floats | float, values: Floats) -> float:
     """Sum of ``weight * log(values)`` without the values of zero, at which a density is infinite in
     every step."""
+    if isinstance(weight, float) and weight == 0:
+        return 0.0
     return float(np.sum(weight * log_or(values, 0.0)))
 
 
@@ -534,11 +541,6 @@ def entropy(shares: Floats) -> Floats:
 
 
 def column_sums(values: Floats) -> Floats:
-    loops = _compiled_near(values, len(values))
-    if loops is not None:
-        sums = np.empty(values.shape[1])
-        loops.column_sums(values.reshape(-1), sums)
-        return sums
     return np.array([column.sum() for column in values.T])
 
 

@@ -20,7 +20,6 @@ Loop = Callable[..., None]
 
 AHEAD = 24  # labels whose rows are fetched before they are needed, where a table is large
 LINE = 8  # numbers in a line of the cache
-LEAF, LANES = 128, 8  # rows that NumPy adds at once, in so many sums side by side
 
 # What is only read may be read-only, as blocks in files are.
 INDEX, READ = (types.Array(kind, 1, "C", readonly=True) for kind in (types.int32, types.float64))
@@ -34,7 +33,6 @@ class Loops(NamedTuple):
     add: Loop
     less_highest: Loop
     to_shares: Loop
-    column_sums: Loop
 
 
 class FarLoops(NamedTuple):
@@ -49,7 +47,6 @@ def compile_near(width: int, **how: Any) -> Loops:
         *_gather_and_add(width, 0, how),
         _compiled(_less_highest(width), (NUMBERS, NUMBERS), how),
         _compiled(_to_shares(width), (NUMBERS, NUMBERS), how),
-        _compiled(_column_sums(width), (READ, NUMBERS), how),
     )
 
 
@@ -179,60 +176,6 @@ def _to_shares(width: int) -> Loop:
             start += np.uintp(width)
 
     return to_shares
-
-
-def _column_sums(width: int) -> Loop:
-    """The sum of each column in the order of NumPy: halves of halves, down to runs of few rows that
-    are added in eight lanes. ``pending`` holds what is left to add, and 0 for two sums to join."""
-    wide = LANES * width
-
-    def column_sums(values: Any, out: Any) -> None:
-        pending = np.empty(130, np.int64)
-        sums = np.zeros((65, width))
-        lanes = np.empty(wide)
-        pending[0], left, found, first = len(values) // width, 1, 0, 0
-        while left:
-            left -= 1
-            n = pending[left]
-            if n == 0 and found > 1:
-                found -= 1
-                for k in range(width):
-                    sums[found - 1, k] += sums[found, k]
-            elif n > LEAF:
-                half = n // 2
-                half -= half % LANES
-                pending[left], pending[left + 1], pending[left + 2] = 0, n - half, half
-                left += 3
-            else:
-                at = first * width
-                if n < LANES:
-                    done = 0
-                    for k in range(width):
-                        sums[found, k] = 0.0
-                else:
-                    done = n - n % LANES
-                    for m in range(wide):
-                        lanes[m] = values[at + m]
-                    for i in range(LANES, done, LANES):
-                        for m in range(wide):
-                            lanes[m] += values[at + i * width + m]
-                    for k in range(width):
-                        low = (lanes[k] + lanes[width + k]) + (
-                            lanes[2 * width + k] + lanes[3 * width + k]
-                        )
-                        high = (lanes[4 * width + k] + lanes[5 * width + k]) + (
-                            lanes[6 * width + k] + lanes[7 * width + k]
-                        )
-                        sums[found, k] = low + high
-                for i in range(done, n):
-                    for k in range(width):
-                        sums[found, k] += values[at + i * width + k]
-                first += n
-                found += 1
-        for k in range(width):
-            out[k] = sums[0, k]
-
-    return column_sums
 
 
 def _sort_rows(indptr: Any, row: Any) -> None:
