@@ -72,7 +72,7 @@ def needing(fixture: str, items: list[pytest.Item]) -> list[pytest.Item]:
 
 @pytest.fixture
 def a_minute() -> None:
-    """A minute of time, in which others can work."""
+    """A minute of time, which is better spent while others work than after them."""
 
 
 @pytest.fixture(scope="session")

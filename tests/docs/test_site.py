@@ -33,6 +33,7 @@ OVER_THE_EDGE = """() => {
 }"""
 
 
+@pytest.mark.usefixtures("a_minute")
 def test_every_page_of_the_site() -> None:
     """One test, so that the site is built once and one browser reads it."""
     zensical = Path(sys.executable).with_name("zensical")

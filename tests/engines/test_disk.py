@@ -302,6 +302,7 @@ def test_too_many_workers_for_the_memory_is_said(tmp_path: Path) -> None:
         quorate.aggregate(path, memory="1GB")
 
 
+@pytest.mark.usefixtures("a_minute")
 @pytest.mark.parametrize(("suffix", "method"), [(".parquet", "auto"), (".csv", "dawid-skene")])
 def test_memory_is_bounded_as_the_system_counts_it(
     suffix: str, method: str, tmp_path: Path
