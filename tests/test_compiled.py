@@ -137,6 +137,18 @@ def test_nothing_is_compiled_for_little(forget: None, numba: None) -> None:
     assert compiled.near(3, compiled.LEAST) is not None
 
 
+def test_many_small_fits_compile_nothing(forget: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels, one = simulated(), DawidSkene(max_iter=3, tol=0)
+    monkeypatch.setattr(compiled, "LEAST", 1)
+    fit(one, labels, engine=Threads(1))
+    monkeypatch.setattr(compiled, "PAYS_AFTER", compiled._done + 1)
+    for _ in range(3):
+        fit(one, labels, engine=Threads(1))
+    assert not compiled._built
+    fit(DawidSkene(max_iter=9, tol=0), labels, engine=Threads(1))
+    assert compiled._built
+
+
 def test_it_can_be_switched_off(forget: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(compiled.VARIABLE, "0")
     assert compiled.near(3, compiled.PAYS_AFTER) is None

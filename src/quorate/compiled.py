@@ -1,7 +1,7 @@
 """Which loops are compiled, and when: by numba, where it is installed and where that pays.
 
 `kernels` asks here before it goes by SciPy and NumPy. Loading numba and what it has compiled takes
-half a second and more, so it begins only once a process has spent about as much without; what is
+half a second and more, so it begins only once a fit has spent about as much without; what is
 compiled is kept in numba's cache for the next process. Results have the same bits either way. The
 environment variable ``QUORATE_COMPILED`` says 0 for never, and 1 for from the first.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quorate.loops import FarLoops, Loops
 
 VARIABLE = "QUORATE_COMPILED"
-PAYS_AFTER = 150_000_000  # labels and tasks that went through SciPy's and NumPy's loops
+PAYS_AFTER = 150_000_000  # labels and tasks of a fit that went through SciPy's and NumPy's loops
 LEAST = 10_000  # of these in one call
 WIDEST = 32  # columns, for a row to be worth unrolling
 LARGE_TABLE = 1_000_000  # numbers of a table whose rows are fetched ahead
@@ -26,6 +26,12 @@ LARGE_TABLE = 1_000_000  # numbers of a table whose rows are fetched ahead
 _loading = threading.Lock()
 _built: dict[tuple[str, int], Any] = {}
 _done = 0
+
+
+def begin_fit() -> None:
+    """Count work from here: many small fits, as a server makes them, are not worth compiling."""
+    global _done
+    _done = 0
 
 
 def near(width: int, size: int) -> Loops | None:
@@ -62,7 +68,7 @@ def _loops(kind: str, width: int, size: int) -> Any:
 
 
 def _pays(size: int) -> bool:
-    """Whether a process that has done so much will do enough to be worth compiling for."""
+    """Whether a fit that has done so much will do enough to be worth compiling for."""
     global _done
     if _at_once() or os.environ.get(VARIABLE) == "0":
         return _at_once()

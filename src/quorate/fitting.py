@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from quorate import __version__, buffers, kernels
+from quorate import __version__, buffers, compiled, kernels
 from quorate.answers import Answers, AnswersInFiles, KeepInFiles, KeepInMemory, Overview, Part
 from quorate.engines.engine import Engine, Fold, Sweep, no_state
 from quorate.engines.states import read_value, write_value
@@ -297,6 +297,7 @@ def climb(
     """Run the phases of a model, which is the last of them, from the given state of the loop.
 
     `keep` is called with each new state on the way."""
+    compiled.begin_fit()
     model: Any = phases[-1]
     params, place, round, steps = state.params, state.phase, state.round, list(state.steps)
     leap = state.leap

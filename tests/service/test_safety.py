@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ import pytest
 from click.testing import CliRunner
 from tests.service.serving import serving
 
-from quorate import compiled
 from quorate.cli import main as command_line
 from quorate.errors import UsageError
 from quorate.service.api.access import ROLES
@@ -199,17 +197,9 @@ def test_wrong_tokens_are_slowed_down(guarded: Server) -> None:
     assert statuses[0] == 401 and statuses[-1] == 429
 
 
-@pytest.mark.parametrize(("asked", "found"), [(None, "0"), ("1", "1")])
-def test_no_open_door_beyond_loopback_and_nothing_is_compiled_unasked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str | None, found: str
-) -> None:
-    """The memory of a server would grow by that of numba, at some moment of a long life."""
-    monkeypatch.setenv(compiled.VARIABLE, asked or "")
-    if asked is None:
-        monkeypatch.delenv(compiled.VARIABLE)
+def test_no_open_door_beyond_loopback(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="make a token first"):
         serve(str(tmp_path / "project.db"), Place("0.0.0.0", 0))
-    assert os.environ[compiled.VARIABLE] == found
 
 
 @pytest.mark.parametrize(

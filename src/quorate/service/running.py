@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import uvicorn
 
-from quorate import compiled
 from quorate.errors import UsageError
 from quorate.service.api.app import LOOPBACK, WORKER_RATE, Application
 from quorate.service.failures import UnavailableError
@@ -89,8 +87,6 @@ def serve(
 ) -> None:
     """Serve a database until the process is told to stop."""
     sys.setswitchinterval(SWITCH)
-    # Fits are small and many: they would seldom be faster, and numba takes 100 MB for good.
-    os.environ.setdefault(compiled.VARIABLE, "0")
     service = Service(address)
     pushing = None if push is None else Pushing(service, *push)
     try:
