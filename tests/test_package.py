@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 import sys
 from importlib import import_module
@@ -95,54 +94,6 @@ def test_a_model_that_is_added_is_found_without_being_listed(
     monkeypatch.setattr(models, "FILES", [*models.FILES, "newcomer"])
     assert quorate.Newcomer is newcomer
     assert quorate.aggregate([("t", "w", "yes")], "new-comer").method == "new-comer"
-
-
-USER = """\
-import quorate
-
-votes = [("t1", "ann", "yes"), ("t1", "bob", "no")]
-reveal_type(quorate.aggregate("v.csv", memory="2GB"))
-reveal_type(quorate.aggregate(votes, quorate.DawidSkene(smoothing=0.1)))
-reveal_type(quorate.fit(quorate.Majority(), votes, engine=quorate.Disk(2)))
-reveal_type(quorate.compare(votes, ["majority", quorate.OneCoin()], held_out=0.2))
-reveal_type(quorate.assign(votes, 3, ask="best", available=["ann"], task_column="task"))
-reveal_type(quorate.diagnose(votes, repeats="first"))
-reveal_type(quorate.simulate(20, 100, spammers=0.1, seed=3))
-quorate.aggregate(votes, glod={"t1": "yes"})
-quorate.aggregate(votes, min_confidance=0.9)
-quorate.aggregate(votes, memory=["2GB"])
-quorate.compare(votes, hidden=0.1)
-quorate.assign(votes, 3, ask="everyone")
-quorate.simulate(spamers=0.1)
-"""
-REVEALED = (
-    ["quorate.result.Result"] * 3
-    + ["quorate.comparison.Comparison", "quorate.assignment.plan.Assignment"]
-    + ["quorate.diagnosis.diagnosis.Diagnosis", "quorate.simulation.crowd.Crowd"]
-)
-
-
-def test_a_user_is_told_of_mistakes_by_the_type_checker(tmp_path: Path) -> None:
-    """With the cache that `make lint` leaves, where there is one: to read the libraries takes most
-    of the time. What an earlier run of this test left in it has that one's path."""
-    pytest.importorskip("mypy")
-    root = Path(__file__).parents[1]
-    (tmp_path / "user.py").write_text(USER)
-    source = str(Path(quorate.__file__).parents[1])
-    options = ["--strict", "--cache-dir", str(root / ".mypy_cache")]
-    config = ["--config-file", str(root / "pyproject.toml")]
-    run = subprocess.run(
-        [sys.executable, "-m", "mypy", *config, *options, str(tmp_path / "user.py")],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "MYPYPATH": source},
-    )
-    said = [line.split(":", 3) for line in run.stdout.splitlines() if "user.py:" in line]
-    revealed = [text.split('"')[1] for *_, text in said if "Revealed type" in text]
-    assert revealed == REVEALED, run.stdout
-    errors = {int(line) for _, line, kind, _ in said if kind.strip() == "error"}
-    wrong = [i for i, line in enumerate(USER.splitlines(), 1) if line.startswith("quorate.")]
-    assert errors == set(wrong), run.stdout
 
 
 def test_the_command_tells_its_version() -> None:
