@@ -146,3 +146,14 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     result = quorate.aggregate(votes, seed=np.int64(3), tol=np.float32(0.001))
     result.save(tmp_path / "r.quorate")
     assert quorate.load(tmp_path / "r.quorate").answers == result.answers
+
+
+def test_special_functions_are_scipys_and_keep_their_docstrings() -> None:
+    script = (
+        "import scipy._lib._array_api as api; before = api.FunctionDoc\n"
+        "from quorate.special import gammaln; import scipy.special\n"
+        "assert api.FunctionDoc is before and scipy.special.gammaln is gammaln\n"
+        "print(gammaln.__doc__)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "Logarithm of the absolute value of the gamma function" in run.stdout

@@ -29,7 +29,6 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import bdtr
 
 from quorate import metrics
 from quorate.aggregation import Method, Plan, discount_of, fitted, order_of
@@ -43,6 +42,7 @@ from quorate.kernels import Codes, Floats
 from quorate.model import AnyModel
 from quorate.models import METHODS, Majority, method_name, named
 from quorate.result import Result
+from quorate.special import bdtr
 from quorate.votes import (
     Kind,
     KnownAnswers,

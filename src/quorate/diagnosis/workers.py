@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from quorate import kernels, metrics
 from quorate.engines.engine import Engine
 from quorate.fitting import Fit
 from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
+from quorate.special import ndtr
 from quorate.votes.blocks import MemoryBlocks
 
 Z = 1.645  # one-sided 95 %

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtr
 
 from quorate.kernels import Floats
+from quorate.special import ndtr
 
 LEAST_VOTES = 10
 MOST_VALUES = 12

@@ -157,7 +157,7 @@ def _absolute_bounds(
 def _f_bounds(level: float, first: float, second: float) -> tuple[float, float]:
     """What the ratio of mean squares is divided by for the lower bound, and multiplied with for
     the upper: quantiles of the F distribution with these degrees of freedom, or exchanged ones."""
-    from scipy.special import fdtri  # slow to import
+    from quorate.special import fdtri  # slow to import
 
     p = (1 + level) / 2
     return float(fdtri(first, second, p)), float(fdtri(second, first, p))

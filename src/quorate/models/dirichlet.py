@@ -34,7 +34,7 @@ def shrunk_to_crowd(counts: Floats) -> Floats:
 
 def mean_log(concentration: Floats, axis: int = -1) -> Floats:
     """The expected logarithm of shares that have a Dirichlet distribution along the axis."""
-    from scipy.special import digamma  # slow to import, and for few models
+    from quorate.special import digamma  # slow to import, and for few models
 
     log: Floats = digamma(concentration)
     log -= digamma(concentration.sum(axis=axis, keepdims=True))
@@ -46,7 +46,7 @@ def divergence(
 ) -> float:
     """The Kullback-Leibler divergence of Dirichlet distributions from their prior, summed; `log`
     is their `mean_log`, where it is at hand."""
-    from scipy.special import gammaln
+    from quorate.special import gammaln
 
     more: Floats = concentration - prior
     return float(
@@ -59,7 +59,7 @@ def divergence(
 def _log_normalisers(prior: Floats | float, shape: tuple[int, ...], axis: int) -> float:
     """The logarithms of what normalises Dirichlet densities, summed over an array of this shape, in
     which one that is the same for many is looked at once."""
-    from scipy.special import gammaln
+    from quorate.special import gammaln
 
     some = np.array(prior, ndmin=len(shape))
     whole = list(some.shape)
@@ -118,7 +118,7 @@ def prior_draws(counts: Floats, row_prior: RowPrior) -> PriorDraws:
     With them the precision and mean of a prior are estimated by the fixed-point iteration of T. P.
     Minka, "Estimating a Dirichlet Distribution" (2000), under which the counts get ever likelier.
     """
-    from scipy.special import digamma
+    from quorate.special import digamma
 
     expected, rate = np.zeros(counts.shape[1:]), 0.0
     for some in kernels.row_chunks(counts):

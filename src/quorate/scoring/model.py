@@ -213,7 +213,7 @@ class ScoreModel:
 def _worth(residual: Floats, scores: Floats, typical: float) -> float:
     """As how many scores of each judge the typical noise counts: the likeliest number, if the
     judges' noises have a scaled inverse chi-squared distribution."""
-    from scipy.special import gammaln  # slow to import
+    from quorate.special import gammaln  # slow to import
 
     def log_likelihood(worth: float) -> float:
         known = (worth + scores) / 2

@@ -190,7 +190,7 @@ def _m_step(counts: Floats, classes: Floats, most: float) -> Matrices:
 def _crowd_strength(counts: Floats, crowd: Floats) -> float:
     """Number of pseudo-labels that the crowd's matrix counts as: the maximum likelihood estimate
     when the workers' rows have a Dirichlet distribution around the crowd's."""
-    from scipy.special import gammaln  # slow to import
+    from quorate.special import gammaln  # slow to import
 
     some = counts[:: -(-len(counts) // MOST_WORKERS)]
 
@@ -205,7 +205,7 @@ def _crowd_strength(counts: Floats, crowd: Floats) -> float:
 
 def _matrix_intervals(fit: ConfusionFit, power: Floats) -> tuple[Floats, Floats]:
     """Quantiles of beta distributions around the estimates, with the effective number of labels."""
-    from scipy.special import betaincinv  # slow to import
+    from quorate.special import betaincinv  # slow to import
 
     counts, variances, matrices = fit
     share = np.clip(np.exp(matrices.log_chance), 1e-6, 1 - 1e-6).reshape(counts.shape)

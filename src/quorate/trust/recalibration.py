@@ -174,7 +174,7 @@ def _share(by_shift: Floats, shift: Shift, n: float) -> tuple[float, float, floa
 
 def _quantiles(means: Floats, spreads: Floats, weights: Floats) -> tuple[float, float]:
     """The ends, within 0 and 1, of the interval of a mixture of normal distributions."""
-    from scipy.special import ndtr  # slow to import
+    from quorate.special import ndtr  # slow to import
 
     low, high = np.zeros(2), np.ones(2)
     for _ in range(HALVINGS):

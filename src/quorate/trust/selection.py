@@ -127,7 +127,7 @@ class Outlook(NamedTuple):
     def best(self, at: int, known: int, max_error: float) -> tuple[float, Rule]:
         """The number of answers that the best rule with this top is expected to decide, and the
         rule, where so many answers of the top are known."""
-        from scipy.special import bdtr
+        from quorate.special import bdtr
 
         total = self.pooled[at]
         others = int(total) - known
@@ -193,7 +193,7 @@ def _hypergeometric(
     j: NDArray[np.int64], total: int, wrong: NDArray[np.int64], drawn: int
 ) -> Floats:
     """``[wrong, j]``: the probability that j of the drawn tasks are wrong."""
-    from scipy.special import gammaln
+    from quorate.special import gammaln
 
     def log_choose(n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
         possible = (k >= 0) & (k <= n)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtr
 
 from quorate import metrics
 from quorate.result import Result
+from quorate.special import ndtr
 from quorate.votes.tables import vote_table
 
 MOST_DAYS, CALENDAR_DAYS, CALENDAR_WORKERS = 120, 31, 15

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import bdtrc, ndtr, ndtri
 
 from quorate import kernels, metrics
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
+from quorate.special import bdtrc, ndtr, ndtri
 
 RUN = 1_000_000  # pairs of labels in one sparse product
 MOST = 300_000_000  # with more, only the pairs of a random sample of the workers are counted
