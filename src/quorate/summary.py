@@ -91,7 +91,7 @@ def _decided(result: Result) -> dict[str, Any] | None:
 
 def _workers(result: Result) -> dict[str, Any]:
     """The best and the worst workers by agreement with the answers, of those with enough labels."""
-    labels = result.tally.sum(axis=1)
+    labels = result.tally.sum(axis=1).round()  # right and wrong are expected numbers
     right = np.divide(result.tally[:, 0], labels, out=np.zeros_like(labels), where=labels > 0)
     least = min(ENOUGH_LABELS, float(np.median(labels)))
     ranked = np.flatnonzero(labels >= least)

@@ -200,6 +200,17 @@ def test_notes_are_printed() -> None:
     assert "Note: All votes say 'yes': there is nothing to decide." in printed
 
 
+def test_workers_with_as_many_labels_are_all_shown() -> None:
+    """Expected numbers of right and wrong labels add up to a count only but for rounding."""
+    Path("wide.csv").write_text(
+        "id,gpt,claude,llama,human\n1,A,A,B,A\n2,B,B,B,\n3,A,tie,A,\n4,A,A,A,A\n5,B,A,B,\n"
+        "6,B,B,A,B\n7,A,A,A,\n8,tie,B,B,\n"
+    )
+    found = strict(succeed("aggregate", "wide.csv", "--json").stdout)["found"]
+    shown = [(each["worker"], each["labels"]) for each in found["best_workers"]]
+    assert sorted(shown) == [("claude", 8), ("gpt", 8), ("llama", 8)]
+
+
 def test_no_infinity_in_json() -> None:
     Path("v.csv").write_text("task,worker,label\n1,ann,yes\n1,bob,no\n2,ann,no\n")
     options = ("-m", "dawid-skene", "--set", "prior=yes=1,no=0", "--max-iter", "1")
