@@ -808,7 +808,7 @@ def test_other_words_for_missing() -> None:
         assert labels == [("1", "yes"), ("2", "NaN")]
         assert summary["read"]["dropped_missing"] == 2
         counted, lacking, *doubts = summary["notes"]
-        assert counted.startswith("'NaN' (1 votes) is counted as a label")
+        assert counted.startswith("'NaN' (1 vote) is counted as a label")
         assert lacking == "1 of 2 gold answers lack a field, and are left out."
         assert doubts == ["All votes are of one worker: how sure the answers are cannot be told."]
 

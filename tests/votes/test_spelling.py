@@ -96,7 +96,7 @@ def test_words_for_no_label_are_named(word: str, tmp_path: Path) -> None:
     rows = [("t1", "ann", "yes"), ("t1", "bob", word), ("t2", "ann", "no")]
     votes = read_votes(rows)
     assert votes.notes == (
-        f"'{word}' (1 votes) is counted as a label: missing (--missing {word}) leaves it out.",
+        f"'{word}' (1 vote) is counted as a label: missing (--missing {word}) leaves it out.",
     )
     assert read_votes(rows, missing=word).notes == ()
     assert read_votes(rows, missing=word).codebook.classes.to_list() == ["no", "yes"]

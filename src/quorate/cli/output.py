@@ -15,6 +15,7 @@ from quorate.cli.group import say
 from quorate.cli.options import inputs, place
 from quorate.cli.progress import bar, stopping_at_once
 from quorate.errors import masked
+from quorate.words import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +52,7 @@ class File:
         table: Any = None if self.of is None else self.of(found)
         outputs.table(table, path)
         rows = table.height if hasattr(table, "height") else self.rows(found)
-        return path if rows is None else f"{path} ({rows:,} {'row' if rows == 1 else 'rows'})"
+        return path if rows is None else f"{path} ({count(rows, 'row')})"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from quorate.diagnosis.graph import Graph
 from quorate.diagnosis.theory import Knowledge
 from quorate.diagnosis.workers import Judgement
 from quorate.labels import Codebook, Labels
+from quorate.words import count
 
 LOW_ALPHA = 0.2
 LABELS_PER_CELL = 5  # of a confusion matrix, for it to be learned
@@ -75,7 +76,7 @@ def _graph(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "not identifiable",
             "problem",
-            f"{_count(int(members.sum()), 'worker')} in {_count(int(who.open.sum()), 'group')} meet"
+            f"{count(int(members.sum()), 'worker')} in {count(int(who.open.sum()), 'group')} meet"
             " in pairs only, without an odd cycle: votes cannot tell one side's skills from the"
             " other's, however many there are.",
             "Let three of a group label the same task, or two of one side share tasks, or give"
@@ -87,7 +88,7 @@ def _graph(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "alone",
             "warning" if who.alone.sum() < len(who.alone) else "problem",
-            f"{_count(int(who.alone.sum()), 'worker')} share{_s(int(who.alone.sum()))} no task with"
+            f"{count(int(who.alone.sum()), 'worker')} share{_s(int(who.alone.sum()))} no task with"
             " anybody.",
             "Nothing tells how good they are: give their tasks to others too, or give known"
             " answers.",
@@ -164,7 +165,7 @@ def _workers(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "spammers",
             "warning",
-            f"{_count(int(judged.spammer.sum()), 'worker')} answer{_s(int(judged.spammer.sum()))}"
+            f"{count(int(judged.spammer.sum()), 'worker')} answer{_s(int(judged.spammer.sum()))}"
             " much the same whatever the truth.",
             "dawid-skene gives their votes next to no weight; for the plain vote, leave them out."
             " Do not ask them again.",
@@ -175,7 +176,7 @@ def _workers(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "inverted",
             "warning",
-            f"{_count(int(judged.inverted.sum()), 'worker')}"
+            f"{count(int(judged.inverted.sum()), 'worker')}"
             f" {'is' if judged.inverted.sum() == 1 else 'are'} wrong more often than a guesser.",
             "They may have mixed up the classes: ask them. dawid-skene reads them the right way"
             " round; the plain vote does not.",
@@ -191,7 +192,7 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "unusual agreement",
             "warning",
-            f"{_count(len(facts.agreeing), 'pair')} of workers agree{_s(len(facts.agreeing))} more"
+            f"{count(len(facts.agreeing), 'pair')} of workers agree{_s(len(facts.agreeing))} more"
             " than expected: duplicates (an account used by two, a model behind both), or experts"
             " among others who know less.",
             "Known answers (gold) to some of their tasks tell which, or a look at tasks where such"
@@ -209,7 +210,7 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "correlated workers",
             "warning",
-            f"{_count(len(names), 'worker')} are in {_count(len(facts.groups), 'group')} whose"
+            f"{count(len(names), 'worker')} are in {count(len(facts.groups), 'group')} whose"
             f" errors are correlated beyond what their skills explain: {worth}"
             f"{' ...' if len(facts.groups) > 3 else ''}.",
             "auto counts a group for what it is worth; other methods do with --discount"
@@ -228,7 +229,7 @@ def _few_labels(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "too few labels",
             "note" if judged.few.mean() < 0.5 else "warning",
-            f"{_count(int(judged.few.sum()), 'worker')} of {len(judged.few):,} have too few labels"
+            f"{count(int(judged.few.sum()), 'worker')} of {len(judged.few):,} have too few labels"
             f" on tasks with another opinion to be told from a guesser: here that takes {needed}.",
             "Use a method with one number for each worker or with smoothing, and do not act on"
             " their accuracies.",
@@ -278,10 +279,6 @@ def _fitting(facts: Facts, judged: Judgement) -> tuple[tuple[str, str], str]:
     if facts.who.open.any() or facts.graph.components > 1:
         return ("dawid-skene", "one-coin"), many
     return ("dawid-skene", "spectral"), many
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" + ("" if n == 1 else "s")
 
 
 def _s(n: int) -> str:

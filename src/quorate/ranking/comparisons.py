@@ -21,6 +21,7 @@ from quorate.votes.databases import asked
 from quorate.votes.factorise import codes_of
 from quorate.votes.reading import complete_rows, missing_words
 from quorate.votes.sources import SourceTable, open_source, read_once, table_of
+from quorate.words import count
 
 ROLES = ("left", "right", "worker", "winner")
 SHOWN_WORDS = 3
@@ -244,5 +245,5 @@ def _told(dropped: Dropped) -> list[str]:
         "without a verdict": dropped.no_verdict,
         "of a system with itself": dropped.same,
     }
-    rows = {why: f"{n:,} {'row' if n == 1 else 'rows'}" for why, n in what.items() if n}
+    rows = {why: count(n, "row") for why, n in what.items() if n}
     return [f"Left out: {number} {why}." for why, number in rows.items()]

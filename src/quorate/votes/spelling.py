@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from quorate.votes.faults import shown
+from quorate.words import count
 
 # Words that people write where there is no label, in small letters.
 NO_LABEL = ("n/a", "na", "n.a.", "#n/a", "<na>", "null", "none", "nil", "nan", "-", "--", "")
@@ -100,7 +101,7 @@ def note_of_spellings(classes: pl.Series, votes: list[int], tidy: bool) -> list[
 def note_of_no_labels(classes: pl.Series, votes: list[int], codes: list[int]) -> list[str]:
     """What is said of labels that are words for no label, which have these codes."""
     return [
-        f"{shown(classes[code])} ({votes[code]:,} votes) is counted as a label: missing (--missing"
-        f" {classes[code]}) leaves it out."
+        f"{shown(classes[code])} ({count(votes[code], 'vote')}) is counted as a label: missing"
+        f" (--missing {classes[code]}) leaves it out."
         for code in codes
     ]

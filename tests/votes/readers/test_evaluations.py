@@ -255,7 +255,7 @@ def test_samples_of_several_models_are_several_tasks(tmp_path):
 
 def test_grades_and_numbers_are_two_questions(tmp_path):
     file = log(tmp_path / "log.json", strict="C", loose=True, close=0.5)
-    with pytest.raises(DataError, match=r"holds 2 questions: grade \(2 votes\), score \(1 votes\)"):
+    with pytest.raises(DataError, match=r"holds 2 questions: grade \(2 votes\), score \(1 vote\)"):
         read_votes(str(file))
 
 

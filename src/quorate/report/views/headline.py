@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quorate.report.views.sentences import WORTH_SAYING
-from quorate.report.views.words import count, does
+from quorate.words import count, does
 
 
 def headline(report: Mapping[str, Any]) -> list[str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from quorate.report.views.words import count, does
 from quorate.votes import named
+from quorate.words import count, does
 
 View = Mapping[str, Any]
 WORTH_SAYING = 0.001  # of an expected error

@@ -19,6 +19,7 @@ from quorate.votes.faults import listed, shown
 from quorate.votes.naming import retyped
 from quorate.votes.readers.opening import Opened, failing
 from quorate.votes.readers.reader import Dropped, Found, Judged, Known, Reader, Vote
+from quorate.words import count
 
 # What a reader may stumble over in a record that is not as its tool writes it.
 STUMBLES: tuple[type[Exception], ...] = (
@@ -63,7 +64,7 @@ class Export:
         if question is not None and question in self.questions:
             return self.questions[question]
         counts = ", ".join(
-            f"{name or '(no name)'} ({len(answers.votes):,} votes)"
+            f"{name or '(no name)'} ({count(len(answers.votes), 'vote')})"
             for name, answers in self.questions.items()
         )
         if question is None:

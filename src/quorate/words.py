@@ -1,4 +1,4 @@
-"""Words that several views use."""
+"""Words that go with a number."""
 
 from __future__ import annotations
 
