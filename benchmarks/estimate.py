@@ -343,7 +343,7 @@ def by_plan(problem: Problem, n: int, draws: int, seed: int) -> Row:
 def planned(problem: Problem, probability: Floats, random: np.random.Generator) -> Interval:
     """The estimate from answers drawn by the plan."""
     keys = np.arange(len(probability), dtype=np.uint64)
-    known = sampling.drawn(probability, keys, int(random.integers(2**31)))
+    known = sampling.drawn(probability, problem.consensus, keys, int(random.integers(2**31)))
     return from_answers(problem, known, probability[known], random)
 
 
