@@ -50,6 +50,8 @@ KINDS = ("good", "biased", "correlated")
 PANELS = 20  # simulated panels of a kind; each gets its part of the draws
 LEAST, MOST = 0.93, 0.98  # coverage
 ENOUGH = 5  # of the rarer class among the known, where intervals may not hold too often either
+FEW = 1  # error of the consensus among the known, by which hardly anything is said of it
+NARROWER = 0.8  # of the width: what intervals there are tried with
 PLANNED = (50, 100)  # answers of plans
 SIMILAR = tuple(product((5, 7, 10), range(3)))
 
@@ -113,8 +115,10 @@ def measured(problems: list[Problem], n: int, draws: int, seed: int) -> Row:
         both = (found, by_answers)
         held = [holds(interval, problem.share) for interval in both]
         held.append(held_by_oracle(problem, known))
+        held.append(holds(narrower_if_few(found, problem, known), problem.share))
         rows.append((*held, *(one.width for one in both), min(n_yes, n - n_yes) >= ENOUGH))
-    held_, held_alone, oracle, width, width_alone, enough = np.array(rows, dtype=np.float64).T
+    columns = np.array(rows, dtype=np.float64).T
+    held_, held_alone, oracle, narrower, width, width_alone, enough = columns
     many = enough > 0
     return {
         "known": n,
@@ -125,6 +129,8 @@ def measured(problems: list[Problem], n: int, draws: int, seed: int) -> Row:
         "enough": int(many.sum()),
         "coverage_enough": held_[many].mean() if many.any() else None,
         "oracle_enough": oracle[many].mean() if many.any() else None,
+        "narrower": narrower.mean(),
+        "narrower_enough": narrower[many].mean() if many.any() else None,
     }
 
 
@@ -134,6 +140,15 @@ def held_by_oracle(problem: Problem, known: NDArray[np.intp]) -> bool:
     error, n = problem.truth - problem.consensus, len(known)
     spread = error.std(ddof=1) * np.sqrt(1 / n - 1 / len(error))
     return bool(abs(error[known].mean() - error.mean()) <= ndtri(0.5 + LEVEL / 2) * spread)
+
+
+def narrower_if_few(found: Interval, problem: Problem, known: NDArray[np.intp]) -> Interval:
+    """The interval, narrower if the consensus errs on at most a few of the known tasks."""
+    n_errors = ((problem.consensus[known] > 0.5) != (problem.truth[known] > 0.5)).sum()
+    if n_errors > FEW:
+        return found
+    low, high = (found.estimate + NARROWER * (end - found.estimate) for end in found[1:])
+    return Interval(found.estimate, low, high)
 
 
 def holds(interval: Interval, share: float) -> bool:
@@ -180,7 +195,7 @@ def judge_coverage(rows: list[Row], draws: int) -> bool:
         print(told_line(row))
     low = [row for row in rows if row["coverage"] < LEAST]
     least = min(rows, key=lambda row: row["coverage"])
-    often = [row for row in rows if row["enough"] >= draws / 4]
+    often = rows_with_enough(rows, draws)
     over = [row for row in often if row["coverage_enough"] > MOST]
     most = max(row["coverage_enough"] for row in often)
     widest = max(ratio(row) for row in rows)
@@ -198,7 +213,34 @@ def judge_coverage(rows: list[Row], draws: int) -> bool:
         ),
         verdict("width", "at most 1.03 of the answers alone", f"{widest:.3f}", widest <= 1.03),
     ]
+    tell_narrower(rows, draws)
     return all(goals)
+
+
+def rows_with_enough(rows: list[Row], draws: int) -> list[Row]:
+    """Cells in which enough of the rarer class are known in a quarter of the draws."""
+    return [row for row in rows if row["enough"] >= draws / 4]
+
+
+def tell_narrower(rows: list[Row], draws: int) -> None:
+    """What narrower intervals would do where the answers hardly tell how often the consensus errs:
+    how many cells would still hold too often, and how many not often enough."""
+    print(f"  intervals {NARROWER} as wide where at most {FEW} answer is not the consensus':")
+    for n in KNOWN:
+        of = [row for row in rows if row["known"] == n]
+        if not of:
+            continue
+        asked = rows_with_enough(of, draws)
+        over = [
+            sum(row[key] > MOST for row in asked) for key in ("coverage_enough", "narrower_enough")
+        ]
+        low = [sum(row[key] < LEAST for row in of) for key in ("coverage", "narrower")]
+        least = min(of, key=lambda row: row["narrower"])
+        print(
+            f"    {n} known: {over[1]} of {len(asked)} cells above {MOST}, not {over[0]};"
+            f" {low[1]} of {len(of)} below {LEAST}, not {low[0]}; least {least['narrower']:.3f},"
+            f" {least['share']:.1%} {least.get('kind') or least['name']}, {least['tasks']:,} tasks"
+        )
 
 
 def judge_simulated(rows: list[Row], given: Given) -> bool:
@@ -213,6 +255,7 @@ def misled_pieces(given: Given) -> Iterator[Piece]:
 def judge_misled(rows: list[Row], given: Given) -> bool:
     for row in rows:
         print(told_line(row))
+    tell_narrower(rows, given.draws)
     return True
 
 
@@ -343,7 +386,7 @@ def by_plan(problem: Problem, n: int, draws: int, seed: int) -> Row:
 def planned(problem: Problem, probability: Floats, random: np.random.Generator) -> Interval:
     """The estimate from answers drawn by the plan."""
     keys = np.arange(len(probability), dtype=np.uint64)
-    known = sampling.drawn(probability, keys, int(random.integers(2**31)))
+    known = sampling.drawn(probability, problem.consensus, keys, int(random.integers(2**31)))
     return from_answers(problem, known, probability[known], random)
 
 

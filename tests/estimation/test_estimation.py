@@ -91,7 +91,7 @@ def test_answers_of_a_plan_have_the_variance_of_their_sample() -> None:
     truth = (random.random(400) < 0.5).astype(float)  # as far from a half as v says, on average
     error = np.where(truth > 0, 1, -1) * np.sqrt(spread)
     for seed in range(300):
-        known = sampling.drawn(pi, keys, seed)
+        known = sampling.drawn(pi, spread, keys, seed)
         answers = calibration.Answers.drawn(truth[known], pi[known], 400)
         told.append(float(answers.variance(spread[known])))
         seen.append(float((error[known] / pi[known]).sum() / (1 / pi[known]).sum()))
@@ -106,7 +106,7 @@ def test_answers_that_count_the_roots_of_their_weights_have_the_variance_of_the_
     keys = np.arange(400, dtype=np.uint64)
     told, seen = [], []
     for seed in range(600):
-        known = sampling.drawn(pi, keys, seed)
+        known = sampling.drawn(pi, spread, keys, seed)
         error = random.choice([-1.0, 1.0], 400) * np.sqrt(spread)
         answers = calibration.Answers.drawn(error[known], pi[known], 400, by_plan=True)
         told.append(float(answers.variance(spread[known])))
@@ -381,10 +381,27 @@ def test_tasks_are_drawn_with_their_probabilities() -> None:
     keys = np.arange(50, dtype=np.uint64)
     counts = np.zeros(50)
     for seed in range(600):
-        drawn = sampling.drawn(probability, keys, seed)
+        drawn = sampling.drawn(probability, probability, keys, seed)
         assert len(drawn) == 10
         counts[drawn] += 1
     np.testing.assert_allclose(counts / 600, probability, atol=0.08)
+
+
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_tasks_are_drawn_in_proportion_all_along_the_consensus(n_classes: int) -> None:
+    random = np.random.default_rng(3)
+    consensus = random.dirichlet(np.ones(3), 300)
+    probability = sampling.inclusion(random.uniform(0.01, 1, 300), 60)
+    score = consensus[:, 0] if n_classes == 1 else consensus.argmax(axis=1) + consensus.max(axis=1)
+    order = score.argsort()
+    given = consensus[:, 0] if n_classes == 1 else consensus
+    samples = set()
+    for seed in range(20):
+        drawn = sampling.drawn(probability, given, np.arange(300, dtype=np.uint64), seed)
+        ahead = np.isin(order, drawn).cumsum() - probability[order].cumsum()
+        assert np.abs(ahead).max() < 1
+        samples.add(tuple(drawn))
+    assert len(samples) == 20
 
 
 def test_plan_comes_back_filled_in(tmp_path: Path) -> None:
@@ -413,7 +430,7 @@ def test_plan_for_a_value_is_known_by_its_probabilities() -> None:
     random = np.random.default_rng(4)
     consensus = random.beta(0.5, 0.5, 300)
     probability = sampling.inclusion(sampling.worth_of(consensus), 40)
-    known = sampling.drawn(probability, np.arange(300, dtype=np.uint64), 1)
+    known = sampling.drawn(probability, consensus, np.arange(300, dtype=np.uint64), 1)
     assert sampling.is_by_plan(consensus, known, probability[known])
     assert not sampling.is_by_plan(consensus, known, np.full(len(known), len(known) / 300))
     assert not sampling.is_by_plan(consensus**2, known, probability[known])

@@ -617,7 +617,7 @@ def _planned(view: View, asked: Asked, n_answers: int) -> Estimate:
     asked_for = expected[:, -1] if expected.shape[1] <= 2 else expected
     n_tasks = len(asked_for)
     probability = sampling.inclusion(sampling.worth_of(asked_for), min(n_answers, n_tasks))
-    tasks = sampling.drawn(probability, view.labels.task_keys(), asked.seed)
+    tasks = sampling.drawn(probability, asked_for, view.labels.task_keys(), asked.seed)
     names = view.votes.codebook.tasks
     frame = pl.DataFrame(
         {

@@ -13,6 +13,14 @@ v², if the model is right. A plan for one value goes between the two, by v to t
 model is not quite right, and not useless. How sure the consensus may be taken to be is not known
 before there are answers, so v is its mean over the slopes that `prediction` thinks possible: no
 task is out of reach where the consensus is sure and wrong.
+
+Tasks are drawn in the order of what the consensus expects, by contests between neighbours (pivotal
+sampling: Deville and Tillé 1998; in order: Chauvet 2012). Of two tasks with probabilities p and q
+one is left with p + q, and the other is out; if that is more than 1, one is drawn, and the other is
+left with p + q - 1. From any beginning of the order as many are drawn as are expected, rounded up
+or down: all that the consensus may expect is in the sample in its proportions, so that a model that
+is wrong about some of it does less harm. Systematic sampling in that order does so too, but has few
+samples to choose from, and is off by more where errors keep step with it.
 """
 
 from __future__ import annotations
@@ -68,14 +76,30 @@ def inclusion(worth: Floats, n_answers: int) -> Floats:
         certain |= over
 
 
-def drawn(probability: Floats, keys: Keys, seed: int) -> NDArray[np.intp]:
-    """As many tasks as the probabilities add up to, each with its own: systematic sampling of the
-    tasks in a random order."""
-    order = kernels.hashed_uniform(keys, 1, seed)[:, 0].argsort(kind="stable")
-    start = float(np.random.default_rng(seed).random())
-    passed = np.concatenate([[0.0], probability[order].cumsum()])
-    steps = np.floor(passed + start + 1e-9)
-    return np.sort(order[np.diff(steps) > 0])
+def drawn(probability: Floats, consensus: Floats, keys: Keys, seed: int) -> NDArray[np.intp]:
+    """As many tasks as the probabilities add up to, each with its own, spread over what the
+    consensus expects: ordered pivotal sampling."""
+    ties, chance = kernels.hashed_uniform(keys, 2, seed).T
+    order = _in_order(consensus, ties)
+    found, last, open_ = [], -1, 0.0  # the task that is not decided, and its probability by now
+    for task in order.tolist():
+        both = open_ + probability[task]
+        if both < 1:  # one of the two is out
+            last = task if chance[task] * both < probability[task] else last
+            open_ = both
+        else:  # one of the two is drawn
+            one, last = (task, last) if chance[task] * (2 - both) < 1 - open_ else (last, task)
+            found.append(one)
+            open_ = both - 1
+    return np.sort(np.array([*found, last] if open_ > 0.5 else found, dtype=np.intp))
+
+
+def _in_order(consensus: Floats, ties: Floats) -> NDArray[np.intp]:
+    """Tasks in the order of what the consensus expects; of several values by the greatest, and by
+    how great it is."""
+    if consensus.ndim == 1:
+        return np.lexsort((ties, consensus))
+    return np.lexsort((ties, consensus.max(axis=1), consensus.argmax(axis=1)))
 
 
 def probabilities_of(weights: Floats, n_tasks: int) -> Floats:
