@@ -16,10 +16,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, gammaln, stdtrit
 
 from quorate.estimation.figures import Interval
 from quorate.kernels import Floats
+from quorate.special import betainc, gammaln, stdtrit
 
 STEPS = 60  # of bisection
 

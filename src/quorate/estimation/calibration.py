@@ -54,9 +54,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, logit
 
 from quorate.kernels import Floats
+from quorate.special import expit, log_expit, logit
 
 BINS, LEVELS = 40, 61  # points of the scores' histogram, and of a
 COARSE, FINE = 40, 60  # points of theta, first everywhere, then where the posterior is

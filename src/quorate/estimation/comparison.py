@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from quorate.errors import DataError
 from quorate.estimation.facts import Difference
 from quorate.estimation.figures import Interval
+from quorate.special import ndtr, ndtri
 
 
 def between(first: str, second: str, one: Interval, other: Interval, level: float) -> Difference:

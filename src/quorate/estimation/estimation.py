@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import ndtri
 
 from quorate import kernels
 from quorate.aggregation import Method, Plan, discount_of, fitted
@@ -30,6 +29,7 @@ from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.models import named
 from quorate.result import Result
+from quorate.special import ndtri
 from quorate.votes import Reading, Votes, gold_for, read_votes, with_gold
 from quorate.votes.items import with_columns_of
 from quorate.votes.store import Progress

@@ -20,10 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import logit
 
 from quorate.estimation.calibration import Candidate
 from quorate.kernels import Floats
+from quorate.special import logit
 
 RIDGE = 1.0  # times the mean square of a known task's features
 FOLDS = 10

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from quorate import kernels
 from quorate.estimation.prediction import CONSENSUS_SLOPES, log_odds, prior_of_slopes
 from quorate.kernels import Floats, Keys
+from quorate.special import expit
 
 POWER = 1.5  # of v, to which the probabilities of a plan for one value are proportional
 
