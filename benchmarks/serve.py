@@ -31,7 +31,7 @@ from quorate.service.client import Client
 
 CLASSES = ("no", "yes")
 ASKING = 500  # workers who ask for tasks
-FILLING = 5.0  # seconds of votes in batches; ten times as many of votes one by one
+FILLED = 100_000, 60_000  # votes in batches, and one by one: more than is kept of the last ones
 Run = tuple[int, list[float]]  # requests, and how long each took
 
 
@@ -197,6 +197,13 @@ def start(database: str, votes: int, tasks: int) -> None:
         print(f"start with {votes:,} votes, after it was killed: {started}", flush=True)
 
 
+def fill(url: str, connections: int, votes: int, each: int, make: Callable[[int], bytes]) -> None:
+    """Send at least so many votes, however fast they are taken."""
+    while votes > 0:
+        n, _ = asyncio.run(load(url, connections, 2.0, make, 201))
+        votes -= n * each
+
+
 def soak(database: str, minutes: float, tasks: int) -> None:
     """Moderate work for a while: votes, corrections, answers, settlings; memory each minute.
 
@@ -206,8 +213,9 @@ def soak(database: str, minutes: float, tasks: int) -> None:
         client.create("load", classes=CLASSES, target_confidence=0.9999, settle_seconds=10)
         client.add_tasks(f"t{i}" for i in range(tasks))
         client.add_workers(f"asks{i}" for i in range(ASKING))
-        asyncio.run(load(url, 8, FILLING, votes_of(100, tasks, "b"), 201))
-        asyncio.run(load(url, 50, 10 * FILLING, votes_of(1, tasks, "a"), 201))
+        in_batches, one_by_one = FILLED
+        fill(url, 8, in_batches, 100, votes_of(100, tasks, "b"))
+        fill(url, 50, one_by_one, 1, votes_of(1, tasks, "a"))
         begun, votes, minute = time.monotonic(), 0, 0
         for beat in count(1):
             for _ in range(10):
