@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import buffers, compiled
+from quorate import buffers, compiled, elementary
 from quorate.errors import DataError
 from quorate.sparse import csc_array, csr_array, sparse
 
@@ -410,9 +410,11 @@ def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
     too."""
     log_sum = np.empty(len(log_joint))
     loops = _compiled_near(log_joint, len(log_joint))
+    if loops is not None:
+        loops.normalise(log_joint.reshape(-1), log_sum)
+        return log_joint, log_sum
     for some in row_chunks(log_joint):
-        part = log_joint[some]
-        log_sum[some] = _normalise(part) if loops is None else _normalise_by(loops, part)
+        log_sum[some] = _normalise(log_joint[some])
     return log_joint, log_sum
 
 
@@ -432,21 +434,10 @@ def _normalise(log_joint: Floats) -> Floats:
     """Normalise column by column: NumPy is several times slower at reducing many short rows."""
     highest = row_max(log_joint)
     log_joint -= highest[:, None]
-    posterior = np.exp(log_joint, out=log_joint)
+    posterior = elementary.exp(log_joint)
     total = row_sums(posterior)
     posterior /= total[:, None]
-    highest += np.log(total)
-    return highest
-
-
-def _normalise_by(loops: Loops, log_joint: Floats) -> Floats:
-    """The same by compiled loops."""
-    highest, total = np.empty(len(log_joint)), np.empty(len(log_joint))
-    flat = log_joint.reshape(-1)
-    loops.less_highest(flat, highest)
-    np.exp(log_joint, out=log_joint)
-    loops.to_shares(flat, total)
-    highest += np.log(total)
+    highest += elementary.log(total, 0.0)
     return highest
 
 
@@ -475,9 +466,18 @@ def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = No
         if prior is not None:
             known += prior[some].transpose(0, 2, 1)
         answered = np.einsum("wlt->wt", known)[:, None]
-        known /= np.where(answered > 0, answered, 1)
-        log_or(known, out=log[some])
+        np.divide(known, np.where(answered > 0, answered, 1), out=log[some])
+    _logs(log)
     return log.reshape(counts.shape)
+
+
+def _logs(values: Floats) -> None:
+    """Take logarithms in place."""
+    loop = compiled.logs(values.size)
+    if loop is None:
+        elementary.log(values, LOG_ZERO)
+    else:
+        loop(values.reshape(-1), LOG_ZERO)
 
 
 def by_truth(weights: Floats) -> Floats:

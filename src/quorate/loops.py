@@ -16,7 +16,31 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from quorate.elementary import (
+    CENTRES,
+    EXP_FACTORS,
+    FROM,
+    INVERSES,
+    LAST_PART,
+    LEAST_EXPONENT,
+    LEAST_NUMBER,
+    LOG_2,
+    LOG_FACTORS,
+    LOGS,
+    MANTISSA,
+    PART_HIGH,
+    PART_LOW,
+    PARTS,
+    PER_PART,
+    POWERS,
+    SHIFT,
+)
+
 Loop = Callable[..., None]
+
+EXP_4, EXP_3, EXP_2 = EXP_FACTORS
+LOG_6, LOG_5, LOG_4, LOG_3, LOG_2ND = LOG_FACTORS
+FEW = 256  # rows whose exponentials are taken together
 
 AHEAD = 24  # labels whose rows are fetched before they are needed, where a table is large
 LINE = 8  # numbers in a line of the cache
@@ -31,8 +55,7 @@ class Loops(NamedTuple):
 
     gather: Loop
     add: Loop
-    less_highest: Loop
-    to_shares: Loop
+    normalise: Loop
 
 
 class FarLoops(NamedTuple):
@@ -45,8 +68,7 @@ class FarLoops(NamedTuple):
 def compile_near(width: int, **how: Any) -> Loops:
     return Loops(
         *_gather_and_add(width, 0, how),
-        _compiled(_less_highest(width), (NUMBERS, NUMBERS), how),
-        _compiled(_to_shares(width), (NUMBERS, NUMBERS), how),
+        _compiled(_normalise(width), (NUMBERS, NUMBERS), how),
     )
 
 
@@ -56,6 +78,10 @@ def compile_far(width: int, **how: Any) -> FarLoops:
 
 def compile_sort_rows(width: int, **how: Any) -> Loop:
     return _compiled(_sort_rows, (INDEX, ROWS), how)
+
+
+def compile_logs(width: int, **how: Any) -> Loop:
+    return _compiled(_logs, (NUMBERS, types.float64), how)
 
 
 def _gather_and_add(width: int, ahead: int, how: dict[str, Any]) -> tuple[Loop, Loop]:
@@ -144,38 +170,87 @@ def _add(width: int, ahead: int) -> Loop:
     return add
 
 
-def _less_highest(width: int) -> Loop:
-    """Subtract from each row its highest value, which is kept."""
+def _as_bits(context: Any, number: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
 
-    def less_highest(values: Any, highest: Any) -> None:
-        start = np.uintp(0)
-        for i in range(len(highest)):
-            most = values[start]
-            for k in range(1, width):
-                most = max(most, values[start + np.uintp(k)])
-            for k in range(width):
-                values[start + np.uintp(k)] -= most
-            highest[i] = most
-            start += np.uintp(width)
-
-    return less_highest
+    return types.int64(types.float64), emit
 
 
-def _to_shares(width: int) -> Loop:
-    """Divide each row by its sum, which is kept."""
+def _as_number(context: Any, bits: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
 
-    def to_shares(values: Any, total: Any) -> None:
-        start = np.uintp(0)
-        for i in range(len(total)):
-            sum = values[start]
-            for k in range(1, width):
-                sum += values[start + np.uintp(k)]
-            for k in range(width):
-                values[start + np.uintp(k)] /= sum
-            total[i] = sum
-            start += np.uintp(width)
+    return types.float64(types.int64), emit
 
-    return to_shares
+
+as_bits: Any = intrinsic(_as_bits)
+as_number: Any = intrinsic(_as_number)
+
+
+@numba.njit(error_model="numpy")
+def _exp(x: float) -> float:
+    """As `elementary.exp` has it, operation by operation."""
+    shifted = x * PER_PART + SHIFT
+    bits = as_bits(shifted)
+    whole = shifted - SHIFT
+    r = (x - whole * PART_HIGH) - whole * PART_LOW
+    power = POWERS[np.uintp(bits & LAST_PART)]
+    more = ((r * EXP_4 + EXP_3) * r + EXP_2) * r * r + r
+    scaled: float = as_number(as_bits(more * power + power) + ((bits >> PARTS) << MANTISSA))
+    return scaled if x >= LEAST_EXPONENT else 0.0
+
+
+@numba.njit(error_model="numpy")
+def _log(x: float, at_zero: float) -> float:
+    """As `elementary.log` has it, operation by operation."""
+    bits = as_bits(x)
+    scale = (bits - FROM) >> MANTISSA
+    at = np.uintp(((bits - FROM) >> (MANTISSA - PARTS)) & LAST_PART)
+    r = (as_number(bits - (scale << MANTISSA)) - CENTRES[at]) * INVERSES[at]
+    more = ((((r * LOG_6 + LOG_5) * r + LOG_4) * r + LOG_3) * r + LOG_2ND) * r * r + r
+    result: float = (np.float64(scale) * LOG_2 + LOGS[at]) + more
+    return result if x >= LEAST_NUMBER else at_zero
+
+
+def _logs(values: Any, at_zero: float) -> None:
+    for i in range(len(values)):
+        values[i] = _log(values[i], at_zero)
+
+
+def _normalise(width: int) -> Loop:
+    """Turn logarithms into shares of their row, and keep the logarithm of its sum; a few rows at a
+    time, so that they stay in a cache."""
+
+    def normalise(values: Any, log_sum: Any) -> None:
+        highest = np.empty(FEW)
+        for first in range(0, len(log_sum), FEW):
+            n = min(FEW, len(log_sum) - first)
+            some, total = values[first * width : (first + n) * width], log_sum[first : first + n]
+            start = np.uintp(0)
+            for i in range(n):
+                most = some[start]
+                for k in range(1, width):
+                    most = max(most, some[start + np.uintp(k)])
+                for k in range(width):
+                    some[start + np.uintp(k)] -= most
+                highest[i] = most
+                start += np.uintp(width)
+            for j in range(n * width):
+                some[j] = _exp(some[j])
+            start = np.uintp(0)
+            for i in range(n):
+                sum = some[start]
+                for k in range(1, width):
+                    sum += some[start + np.uintp(k)]
+                for k in range(width):
+                    some[start + np.uintp(k)] /= sum
+                total[i] = sum
+                start += np.uintp(width)
+            for i in range(n):
+                total[i] = highest[i] + _log(total[i], 0.0)
+
+    return normalise
 
 
 def _sort_rows(indptr: Any, row: Any) -> None:
