@@ -14,6 +14,7 @@ from quorate.votes.store import (
     Storage,
     StoredBlocks,
     available_memory,
+    filling_threads,
     in_bytes,
     spill,
 )
@@ -45,7 +46,9 @@ class Disk(Threads):
 
     @property
     def storage(self) -> Storage:
-        return Storage(self.memory, self._store, progress=self._progress)
+        n_threads = filling_threads(self.memory, self.n_threads)
+        each = map if n_threads == 1 else Threads(n_threads).map
+        return Storage(self.memory, self._store, each, n_threads=n_threads, progress=self._progress)
 
     def over(self, blocks: Blocks, states: Path | None = None) -> Fold:
         if isinstance(blocks, StoredBlocks):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -66,8 +66,9 @@ class Threads:
         """End the threads; what they are writing is finished, what waits is dropped."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Map a function over items, in order, at most two items a thread ahead."""
+        items = list(items)
         if self.n_threads == 1 or len(items) == 1:
             yield from map(function, items)
             return
@@ -82,6 +83,7 @@ class Threads:
         finally:
             for item in waiting:  # of what failed or was interrupted
                 item.cancel()
+            wait(waiting)
 
 
 class ThreadFold:

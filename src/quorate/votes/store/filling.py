@@ -75,13 +75,14 @@ class Progress(Protocol):
 @dataclass(frozen=True)
 class Storage:
     """Where votes larger than memory are spilled to, and how: `each` maps a function over items,
-    here or elsewhere, in one of `n_processes` with this `memory` limit each; `fits` refuses more
-    workers and classes than the model has room for."""
+    in one of `n_threads` here, or elsewhere in one of `n_processes` with this `memory` limit each;
+    `fits` refuses more workers and classes than the model has room for."""
 
     memory: float
     store: str | Path | None = None
     each: MapFunction = map
     n_processes: int = 1
+    n_threads: int = 1
     progress: Progress | None = None
     fits: Callable[[int, int], None] | None = None
 
@@ -259,12 +260,20 @@ def _not_empty(root: Path) -> UsageError:
 def _fill_anew(root: Path, source: Source, storage: Storage) -> Store:
     """Fill a store after what an interrupted filling has left is removed; if this one is
     interrupted, nothing of it stays."""
-    sizes = Sizes.within(storage.memory, BLOCK_SIZE, storage.fits)
-    n_pieces = 1 if storage.n_processes == 1 else 4 * storage.n_processes
+    sizes = Sizes.within(storage.memory, BLOCK_SIZE, storage.fits, storage.n_threads)
+    at_once = storage.n_processes * storage.n_threads
+    n_pieces = 1 if at_once == 1 else 4 * at_once
+    here = storage.n_processes == 1
     _clear_parts(root)
     try:
         return fill(
-            root, source, sizes, each=storage.each, n_pieces=n_pieces, progress=storage.progress
+            root,
+            source,
+            sizes,
+            each=storage.each,
+            here=here,
+            n_pieces=n_pieces,
+            progress=storage.progress,
         )
     except BaseException:
         _clear_parts(root)
@@ -282,13 +291,14 @@ def fill(
     sizes: Sizes,
     *,
     each: MapFunction = map,
+    here: bool = True,
     n_pieces: int = 1,
     size: int | None = None,
     progress: Progress | None = None,
 ) -> Store:
     """Put the votes of the source into blocks in a directory. `each` maps a function over items,
-    here or elsewhere, and gives the results in order."""
-    filling = _Filling(root, source, sizes, each, n_pieces, size, progress or _no_progress)
+    `here`, a single one in this very thread, or elsewhere, and gives the results in order."""
+    filling = _Filling(root, source, sizes, each, here, n_pieces, size, progress or _no_progress)
     return filling.run()
 
 
@@ -304,6 +314,7 @@ class _Filling:
     source: Source
     sizes: Sizes
     each: MapFunction
+    here: bool
     n_pieces: int
     size: int | None
     say: Progress
@@ -323,6 +334,7 @@ class _Filling:
         scattered = self._scatter(shuffle, batches, rows)
         workers, worker_codes = merged([s.workers for s in scattered])
         labels, label_codes = merged([s.labels for s in scattered])
+        scattered = [s.without_names() for s in scattered]
         self.sizes.limits.require_room(len(workers), len(labels))
         if not len(workers) or labels.null_count() == len(labels):
             raise DataError(f"{batches.origin} has no row with a task, a worker and a label.")
@@ -345,7 +357,8 @@ class _Filling:
 
         pieces = list(enumerate(batches.pieces(self.n_pieces)))
         whole, batch_rows = tuple(batches.whole_numbers()), self.sizes.batch_rows
-        listener = report if self.each is map else None
+        in_turn = self.each is map or (self.here and len(pieces) == 1)
+        listener = report if in_turn else None
         scatter = partial(_scatter_piece, shuffle, self.source, whole, batch_rows, listener)
         for piece in self.each(scatter, pieces):
             done.append(piece)
