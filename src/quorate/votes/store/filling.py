@@ -189,9 +189,11 @@ def stored_votes(source: Source, storage: Storage) -> Votes:
     classes = store.labels.drop_nulls().sort()
     codes = find(store.labels, classes).fill_null(-1).to_list()
     blocks = store.blocks(run.path)
+    if codes != list(range(len(classes))):
+        blocks = blocks.change(ClassRecoding(tuple(codes), len(classes)))
     opened = source.open()
     votes = Votes(
-        blocks.change(ClassRecoding(tuple(codes), len(classes))),
+        blocks,
         Codebook(pl.Series("task", [], dtype=blocks.task_type), store.workers, classes),
         store.report,
         Kind(columns=columns_named(opened.columns)),
@@ -342,6 +344,7 @@ class _Filling:
         codes = dict(zip(marks, map(PieceCodes, worker_codes, label_codes), strict=True))
         gathered = self._gather(shuffle, codes, np.min_scalar_type(len(labels)).name)
         used = np.unique(np.concatenate([part.labels for part in gathered.values()]))
+        used = used[labels.gather(used).arg_sort(nulls_last=True).to_numpy()]
         order, arranged = self._arrange(shuffle, gathered, len(workers), used)
         if self.source.stamps(self.source.open()) != known:
             raise DataError(f"{batches.origin} changed while it was read: try again.")

@@ -218,7 +218,9 @@ class Shuffle:
         low = max(0, int(np.searchsorted(order.cost, bounds[0])) - 1)
         high = max(low + 1, int(np.searchsorted(order.cost, bounds[-1])))
         names, said, worker, label = self._between(parts, order.edges[low], order.edges[high])
-        label = np.searchsorted(used, label).astype(np.min_scalar_type(len(used)))
+        code = np.zeros(used.max() + 1, dtype=np.min_scalar_type(len(used)))
+        code[used] = np.arange(len(used))
+        label = code[label]
         ends = np.concatenate([[0], said.cumsum()])
         cost = order.cost[low] + ends + np.arange(len(ends))
         at = np.searchsorted(cost, bounds)
