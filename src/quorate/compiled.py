@@ -46,12 +46,6 @@ def far(width: int, size: int) -> FarLoops | None:
     return loops
 
 
-def logs(size: int) -> Callable[..., None] | None:
-    """The loop that takes logarithms."""
-    loop: Callable[..., None] | None = _loops("compile_logs", 1, size)
-    return loop
-
-
 def sort_rows(size: int) -> Callable[..., None] | None:
     """The loop that sorts the rows of each task."""
     loop: Callable[..., None] | None = _loops("compile_sort_rows", 1, size)

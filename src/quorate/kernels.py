@@ -411,7 +411,9 @@ def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
     log_sum = np.empty(len(log_joint))
     loops = _compiled_near(log_joint, len(log_joint))
     if loops is not None:
-        loops.normalise(log_joint.reshape(-1), log_sum)
+        total = np.empty(len(log_joint))
+        loops.normalise(log_joint.reshape(-1), log_sum, total)
+        log_sum += np.log(total)
         return log_joint, log_sum
     for some in row_chunks(log_joint):
         log_sum[some] = _normalise(log_joint[some])
@@ -437,7 +439,7 @@ def _normalise(log_joint: Floats) -> Floats:
     posterior = elementary.exp(log_joint)
     total = row_sums(posterior)
     posterior /= total[:, None]
-    highest += elementary.log(total, 0.0)
+    highest += np.log(total)
     return highest
 
 
@@ -466,18 +468,9 @@ def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = No
         if prior is not None:
             known += prior[some].transpose(0, 2, 1)
         answered = np.einsum("wlt->wt", known)[:, None]
-        np.divide(known, np.where(answered > 0, answered, 1), out=log[some])
-    _logs(log)
+        known /= np.where(answered > 0, answered, 1)
+        log_or(known, out=log[some])
     return log.reshape(counts.shape)
-
-
-def _logs(values: Floats) -> None:
-    """Take logarithms in place."""
-    loop = compiled.logs(values.size)
-    if loop is None:
-        elementary.log(values, LOG_ZERO)
-    else:
-        loop(values.reshape(-1), LOG_ZERO)
 
 
 def by_truth(weights: Floats) -> Floats:

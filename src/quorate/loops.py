@@ -17,29 +17,20 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from quorate.elementary import (
-    CENTRES,
-    EXP_FACTORS,
-    FROM,
-    INVERSES,
+    HALF,
     LAST_PART,
     LEAST_EXPONENT,
-    LEAST_NUMBER,
-    LOG_2,
-    LOG_FACTORS,
-    LOGS,
     MANTISSA,
-    PART_HIGH,
-    PART_LOW,
+    PART,
     PARTS,
     PER_PART,
     POWERS,
     SHIFT,
+    SIXTH,
 )
 
 Loop = Callable[..., None]
 
-EXP_4, EXP_3, EXP_2 = EXP_FACTORS
-LOG_6, LOG_5, LOG_4, LOG_3, LOG_2ND = LOG_FACTORS
 FEW_LABELS = 16  # of a task, for each to be compared with all
 FEW = 256  # rows whose exponentials are taken together
 
@@ -69,7 +60,7 @@ class FarLoops(NamedTuple):
 def compile_near(width: int, **how: Any) -> Loops:
     return Loops(
         *_gather_and_add(width, 0, how),
-        _compiled(_normalise(width), (NUMBERS, NUMBERS), how),
+        _compiled(_normalise(width), (NUMBERS, NUMBERS, NUMBERS), how),
     )
 
 
@@ -79,10 +70,6 @@ def compile_far(width: int, **how: Any) -> FarLoops:
 
 def compile_sort_rows(width: int, **how: Any) -> Loop:
     return _compiled(_sort_rows, (INDEX, ROWS), how)
-
-
-def compile_logs(width: int, **how: Any) -> Loop:
-    return _compiled(_logs, (NUMBERS, types.float64), how)
 
 
 def _gather_and_add(width: int, ahead: int, how: dict[str, Any]) -> tuple[Loop, Loop]:
@@ -194,42 +181,23 @@ def _exp(x: float) -> float:
     """As `elementary.exp` has it, operation by operation."""
     shifted = x * PER_PART + SHIFT
     bits = as_bits(shifted)
-    whole = shifted - SHIFT
-    r = (x - whole * PART_HIGH) - whole * PART_LOW
+    r = x - (shifted - SHIFT) * PART
     power = POWERS[np.uintp(bits & LAST_PART)]
-    more = ((r * EXP_4 + EXP_3) * r + EXP_2) * r * r + r
+    more = (r * SIXTH + HALF) * r * r + r
     scaled: float = as_number(as_bits(more * power + power) + ((bits >> PARTS) << MANTISSA))
     return scaled if x >= LEAST_EXPONENT else 0.0
 
 
-@numba.njit(error_model="numpy")
-def _log(x: float, at_zero: float) -> float:
-    """As `elementary.log` has it, operation by operation."""
-    bits = as_bits(x)
-    scale = (bits - FROM) >> MANTISSA
-    at = np.uintp(((bits - FROM) >> (MANTISSA - PARTS)) & LAST_PART)
-    r = (as_number(bits - (scale << MANTISSA)) - CENTRES[at]) * INVERSES[at]
-    more = ((((r * LOG_6 + LOG_5) * r + LOG_4) * r + LOG_3) * r + LOG_2ND) * r * r + r
-    result: float = (np.float64(scale) * LOG_2 + LOGS[at]) + more
-    return result if x >= LEAST_NUMBER else at_zero
-
-
-def _logs(values: Any, at_zero: float) -> None:
-    for i in range(len(values)):
-        values[i] = _log(values[i], at_zero)
-
-
 def _normalise(width: int) -> Loop:
-    """Turn logarithms into shares of their row, and keep the logarithm of its sum; a few rows at a
-    time, so that they stay in a cache."""
+    """Turn logarithms into shares of their row, and keep the highest of them and the sum of what
+    they are the logarithms of, relative to it; a few rows at a time, which stay in a cache."""
 
-    def normalise(values: Any, log_sum: Any) -> None:
-        highest = np.empty(FEW)
-        for first in range(0, len(log_sum), FEW):
-            n = min(FEW, len(log_sum) - first)
-            some, total = values[first * width : (first + n) * width], log_sum[first : first + n]
+    def normalise(values: Any, highest: Any, total: Any) -> None:
+        for first in range(0, len(total), FEW):
+            last = min(first + FEW, len(total))
+            some = values[first * width : last * width]
             start = np.uintp(0)
-            for i in range(n):
+            for i in range(first, last):
                 most = some[start]
                 for k in range(1, width):
                     most = max(most, some[start + np.uintp(k)])
@@ -237,10 +205,10 @@ def _normalise(width: int) -> Loop:
                     some[start + np.uintp(k)] -= most
                 highest[i] = most
                 start += np.uintp(width)
-            for j in range(n * width):
+            for j in range(len(some)):
                 some[j] = _exp(some[j])
             start = np.uintp(0)
-            for i in range(n):
+            for i in range(first, last):
                 sum = some[start]
                 for k in range(1, width):
                     sum += some[start + np.uintp(k)]
@@ -248,8 +216,6 @@ def _normalise(width: int) -> Loop:
                     some[start + np.uintp(k)] /= sum
                 total[i] = sum
                 start += np.uintp(width)
-            for i in range(n):
-                total[i] = highest[i] + _log(total[i], 0.0)
 
     return normalise
 
