@@ -4,7 +4,7 @@ NumPy's go number by number where a processor lacks AVX-512, and have other bits
 These are made of additions and products alone, in a given order, so that NumPy here and the loops
 that numba compiles (`loops`) agree to the last bit, and the latter take several numbers at a time.
 What is relatively wrong of the exponential of x is less than (2 + |x|) times 2^-52, no more than
-comes of the rounding of x itself.
+comes of the rounding of x itself; the least numbers there are, below 1e-308, have fewer digits.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ Floats = NDArray[np.float64]
 
 FEW = 32  # numbers that plain Python takes less time for
 AT_ONCE = 1 << 15  # numbers whose intermediate arrays stay in a cache
-SHIFT = 1.5 * 2.0**52  # what is added to it is rounded to a whole number, which its last bits hold
 MANTISSA, PARTS = 52, 11  # bits: of a number's fraction, and of the entries of the table
 LAST_PART = (1 << PARTS) - 1
+UP = 128  # powers of two by which results are too large at first, for the least to be rounded right
+DOWN = 2.0**-UP
+# What is added to it is rounded to a whole number, which its last bits hold.
+SHIFT = 1.5 * 2.0**52 + (UP << PARTS)
 
 # exp(x) = 2^(n / 2048) * exp(r) for the whole number n that leaves the smallest r.
-LEAST_EXPONENT = -708.0  # below it the result is zero
+LEAST_EXPONENT = -746.0  # from here on the result is zero
 SIXTH, HALF = 1 / 6, 1 / 2  # of r^3 and r^2: the next power would not show
 with localcontext(prec=34):  # decimals are the same on every machine
     _part = Decimal(2).ln() / (1 << PARTS)
@@ -55,7 +58,8 @@ def exp(values: Floats) -> Floats:
 
 
 def _exp(x: Floats) -> None:
-    vanishing = x < LEAST_EXPONENT if x.min() < LEAST_EXPONENT else None
+    if x.min() < LEAST_EXPONENT:
+        np.maximum(x, LEAST_EXPONENT, out=x)
     shifted = x * PER_PART
     shifted += SHIFT
     bits = shifted.view(np.int64)
@@ -73,8 +77,7 @@ def _exp(x: Floats) -> None:
     bits >>= PARTS
     bits <<= MANTISSA
     np.add(more.view(np.int64), bits, out=x.view(np.int64))
-    if vanishing is not None:
-        x[vanishing] = 0.0
+    x *= DOWN
 
 
 def _exp_of_one(x: float) -> float:

@@ -17,6 +17,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from quorate.elementary import (
+    DOWN,
     HALF,
     LAST_PART,
     LEAST_EXPONENT,
@@ -185,7 +186,7 @@ def _exp(x: float) -> float:
     power = POWERS[np.uintp(bits & LAST_PART)]
     more = (r * SIXTH + HALF) * r * r + r
     scaled: float = as_number(as_bits(more * power + power) + ((bits >> PARTS) << MANTISSA))
-    return scaled if x >= LEAST_EXPONENT else 0.0
+    return scaled * DOWN if x >= LEAST_EXPONENT else 0.0
 
 
 def _normalise(width: int) -> Loop:
