@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 FEW = 32  # numbers that plain Python takes less time for
-AT_ONCE = 1 << 15  # numbers whose intermediate arrays stay in a cache
+AT_ONCE = 1 << 14  # numbers whose intermediate arrays stay in a cache
 MANTISSA, PARTS = 52, 11  # bits: of a number's fraction, and of the entries of the table
 LAST_PART = (1 << PARTS) - 1
 UP = 128  # powers of two by which results are too large at first, for the least to be rounded right
@@ -52,31 +52,34 @@ def exp(values: Floats) -> Floats:
     if flat.size <= FEW:
         flat[:] = [_exp_of_one(x) for x in flat.tolist()]
         return values
+    scratch = np.empty((4, min(flat.size, AT_ONCE)))  # once, since clean memory takes time
     for start in range(0, flat.size, AT_ONCE):
-        _exp(flat[start : start + AT_ONCE])
+        some = flat[start : start + AT_ONCE]
+        _exp(some, *scratch[:, : some.size])
     return values
 
 
-def _exp(x: Floats) -> None:
+def _exp(x: Floats, shifted: Floats, r: Floats, power: Floats, more: Floats) -> None:
     if x.min() < LEAST_EXPONENT:
         np.maximum(x, LEAST_EXPONENT, out=x)
-    shifted = x * PER_PART
+    np.multiply(x, PER_PART, out=shifted)
     shifted += SHIFT
-    bits = shifted.view(np.int64)
-    r = shifted - SHIFT
+    np.subtract(shifted, SHIFT, out=r)
     r *= PART
     np.subtract(x, r, out=r)
-    more = r * SIXTH
+    bits, at = shifted.view(np.int64), more.view(np.int64)
+    np.bitwise_and(bits, LAST_PART, out=at)
+    np.take(POWERS, at, out=power, mode="wrap")
+    np.multiply(r, SIXTH, out=more)
     more += HALF
     more *= r
     more *= r
     more += r
-    power = np.take(POWERS, bits & LAST_PART, out=r, mode="wrap")
     more *= power
     more += power
     bits >>= PARTS
     bits <<= MANTISSA
-    np.add(more.view(np.int64), bits, out=x.view(np.int64))
+    np.add(at, bits, out=x.view(np.int64))
     x *= DOWN
 
 
