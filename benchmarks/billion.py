@@ -51,10 +51,7 @@ class Crowd:
     """So many votes, each of which is known from its number alone."""
 
     votes: int
-
-    @property
-    def n_workers(self) -> int:
-        return max(self.votes // PER_WORKER, 10)
+    n_workers: int
 
     @property
     def skill(self) -> NDArray[np.float64]:
@@ -229,6 +226,7 @@ def joined(results: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--votes", type=int, default=10**9)
+    parser.add_argument("--workers", type=int, help="one for each thousand votes by default")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--memory", default="4GB")
     parser.add_argument("--place", type=Path, help="a directory to work in, which stays")
@@ -239,7 +237,8 @@ def main() -> None:
     if given.measure:
         measure(given.place, given.measure, given.memory)
         return
-    crowd, console = Crowd(given.votes), Console(width=150)
+    n_workers = given.workers or max(given.votes // PER_WORKER, 10)
+    crowd, console = Crowd(given.votes, n_workers), Console(width=150)
     with tempfile.TemporaryDirectory() as temporary:
         place = given.place or Path(temporary)
         make_pieces(crowd, place / "votes")

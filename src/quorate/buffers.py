@@ -21,14 +21,18 @@ LARGE = 1 << 18  # bytes; below that the allocator reuses memory by itself
 _lock = RLock()  # re-entrant: a garbage collection inside it frees buffers
 _spare: list[NDArray[np.uint8]] = []
 _in_use = 0
+_most_in_use = 0  # at any moment since a context was opened
 _open_contexts = 0
 
 
 @contextmanager
 def reuse() -> Iterator[None]:
-    """Keep freed buffers for reuse inside the context, never more than are in use."""
-    global _open_contexts
+    """Keep freed buffers for reuse inside the context; with them there is never more than was in
+    use at one moment."""
+    global _open_contexts, _most_in_use
     with _lock:
+        if not _open_contexts:
+            _most_in_use = _in_use
         _open_contexts += 1
     try:
         yield
@@ -75,11 +79,13 @@ class _Buffer:
 
 
 def _take(size: int) -> NDArray[np.uint8]:
-    global _in_use
+    global _in_use, _most_in_use
     with _lock:
         fitting = [i for i, memory in enumerate(_spare) if size <= memory.size <= 1.25 * size]
         memory = _spare.pop(fitting[-1]) if fitting else np.empty(size, np.uint8)
         _in_use += memory.size
+        _most_in_use = max(_most_in_use, _in_use)
+        _trim()
     return memory
 
 
@@ -93,6 +99,6 @@ def _give_back(memory: NDArray[np.uint8]) -> None:
 
 def _trim() -> None:
     """Drop the oldest spare buffers beyond what may be kept."""
-    most = _in_use if _open_contexts else 0
+    most = _most_in_use - _in_use if _open_contexts else 0
     while _spare and sum(memory.size for memory in _spare) > most:
         del _spare[0]

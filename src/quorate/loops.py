@@ -18,6 +18,8 @@ from numba.extending import intrinsic
 
 Loop = Callable[..., None]
 
+FEW_LABELS = 16  # of a task, for each to be compared with all
+
 AHEAD = 24  # labels whose rows are fetched before they are needed, where a table is large
 LINE = 8  # numbers in a line of the cache
 
@@ -179,17 +181,37 @@ def _to_shares(width: int) -> Loop:
 
 
 def _sort_rows(indptr: Any, row: Any) -> None:
-    """Sort the rows of each task (Shell sort: a task has few, and need not)."""
+    """Sort the rows of each task."""
     for task in range(len(indptr) - 1):
         first, last = indptr[task], indptr[task + 1]
-        gap = 1
-        while 3 * gap < last - first:
-            gap = 3 * gap + 1
-        while gap > 0:
-            for i in range(first + gap, last):
-                moved, to = row[i], i
-                while to >= first + gap and row[to - gap] > moved:
-                    row[to] = row[to - gap]
-                    to -= gap
-                row[to] = moved
-            gap //= 3
+        if last - first <= FEW_LABELS:
+            _insert_each(row, first, last)
+        else:
+            _shell_sort(row, first, last)
+
+
+@numba.njit(error_model="numpy")
+def _insert_each(row: Any, first: int, last: int) -> None:
+    """Insertion without a branch that depends on the rows, which nothing could predict."""
+    for i in range(first + 1, last):
+        moved = row[i]
+        for to in range(i, first, -1):
+            before = row[to - 1]
+            row[to] = max(before, moved)
+            moved = min(before, moved)
+        row[first] = moved
+
+
+@numba.njit(error_model="numpy")
+def _shell_sort(row: Any, first: int, last: int) -> None:
+    gap = 1
+    while 3 * gap < last - first:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(first + gap, last):
+            moved, to = row[i], i
+            while to >= first + gap and row[to - gap] > moved:
+                row[to] = row[to - gap]
+                to -= gap
+            row[to] = moved
+        gap //= 3

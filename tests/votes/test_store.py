@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.votes import find, read_votes
 from quorate.votes.blocks import ClassRecoding
 from quorate.votes.store import Sizes, Source, Store, StoredBlocks, fill, in_bytes, sizes
+from quorate.votes.store.shuffle import WIDEST_SPAN, merged
 
 TINY = Sizes(batch_rows=40, part_rows=60, blocks=2)
 
@@ -200,3 +202,39 @@ def test_more_workers_than_fit_in_memory_are_refused_while_votes_are_read(tmp_pa
 
 def test_a_source_of_one_path_is_not_a_path_for_each_letter() -> None:
     assert Source("v.csv").paths == ("v.csv",)  # type: ignore[arg-type]
+
+
+def test_threads_fill_a_store_as_one_does(tmp_path: Path) -> None:
+    paths = [
+        write(
+            random_votes(seed).with_columns(worker=pl.col("worker").hash() % 999), tmp_path / name
+        )
+        for seed, name in enumerate(("a.parquet", "b.parquet"))
+    ]
+    source, found = Source(tuple(paths)), []
+    for name, each in (("one", map), ("three", Threads(3).map)):
+        root = tmp_path / name
+        root.mkdir()
+        fill(root, source, TINY, each=each, n_pieces=5, size=50)
+        files = sorted(path for path in root.rglob("*") if path.is_file())
+        found.append({str(path.relative_to(root)): path.read_bytes() for path in files})
+    assert found[0] == found[1]
+    assert len(found[0]) > 20
+
+
+PLACES = st.integers(-50, 50)
+SPANS = st.sampled_from((0, 1, WIDEST_SPAN, 2**62))
+
+
+@given(st.lists(st.lists(st.builds(int.__add__, PLACES, SPANS), max_size=30), max_size=6))
+def test_numbers_have_the_codes_of_their_appearance(pieces: list[list[int]]) -> None:
+    every, codes = merged([pl.Series(piece, dtype=pl.Int64) for piece in pieces])
+    seen = list(dict.fromkeys(number for piece in pieces for number in piece))
+    assert every.to_list() == seen
+    assert [code.tolist() for code in codes] == [list(map(seen.index, piece)) for piece in pieces]
+
+
+def test_numbers_beyond_64_bits_with_a_sign_have_codes() -> None:
+    every, (code,) = merged([pl.Series([2**64 - 1, 2**64 - 2, 2**64 - 1], dtype=pl.UInt64)])
+    assert code.tolist() == [0, 1, 0]
+    assert every.to_list() == [2**64 - 1, 2**64 - 2]

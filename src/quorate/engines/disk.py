@@ -14,6 +14,7 @@ from quorate.votes.store import (
     Storage,
     StoredBlocks,
     available_memory,
+    filling_threads,
     in_bytes,
     spill,
 )
@@ -45,7 +46,15 @@ class Disk(Threads):
 
     @property
     def storage(self) -> Storage:
-        return Storage(self.memory, self._store, progress=self._progress)
+        threads = Threads(filling_threads(self.memory, self.n_threads))
+        return Storage(
+            self.memory,
+            self._store,
+            threads.map,
+            n_threads=threads.n_threads,
+            halted=threads.halted.is_set,
+            progress=self._progress,
+        )
 
     def over(self, blocks: Blocks, states: Path | None = None) -> Fold:
         if isinstance(blocks, StoredBlocks):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from threading import Event
 from typing import Any, Protocol
 
 from quorate.card import card
@@ -39,6 +40,7 @@ class Threads:
         self.n_threads = cores() if n_threads is None else n_threads
         require_number("threads", self.n_threads, at_least=1)
         self._pool = ThreadPoolExecutor(self.n_threads)
+        self.halted = Event()
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name} {value}" for name, value in self.facts.items())
@@ -66,8 +68,9 @@ class Threads:
         """End the threads; what they are writing is finished, what waits is dropped."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Map a function over items, in order, at most two items a thread ahead."""
+        items = list(items)
         if self.n_threads == 1 or len(items) == 1:
             yield from map(function, items)
             return
@@ -80,8 +83,16 @@ class Threads:
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            for item in waiting:  # of what failed or was interrupted
-                item.cancel()
+            if waiting:  # one has failed, or all are interrupted
+                self._halt(waiting)
+
+    def _halt(self, waiting: Iterable[Future[Any]]) -> None:
+        """Wait until nothing is under way; what takes long asks `halted` whether to go on."""
+        self.halted.set()
+        for item in waiting:
+            item.cancel()
+        wait(waiting)
+        self.halted.clear()
 
 
 class ThreadFold:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import NamedTuple
 
 import polars as pl
@@ -75,7 +75,7 @@ class Batches:
         if piece.rows is not None:
             query = query.slice(piece.first, piece.rows)
         query = file.long(query)
-        with _small_chunks():
+        with SMALL_CHUNKS:
             frames = file.ask(lambda: iter(query.collect_batches(chunk_size=size)))
             frame = file.ask(lambda: next(frames, None))
         while frame is not None:
@@ -116,20 +116,34 @@ class Batches:
         return whole
 
 
-@contextmanager
-def _small_chunks() -> Iterator[None]:
+class _SmallChunks:
     """Context in which polars begins to read text in small chunks; its own, of which it reads
-    several ahead, take hundreds of megabytes."""
-    before = {name: os.environ.get(name) for name in CHUNK_SIZES}
-    os.environ.update(dict.fromkeys(CHUNK_SIZES, str(CHUNK)))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    several ahead, take hundreds of megabytes. Several threads may be in it."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._before: dict[str, str | None] = {}
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._before = {name: os.environ.get(name) for name in CHUNK_SIZES}
+                os.environ.update(dict.fromkeys(CHUNK_SIZES, str(CHUNK)))
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside:
+                return
+            for name, value in self._before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+
+
+SMALL_CHUNKS = _SmallChunks()
 
 
 def open_batches(

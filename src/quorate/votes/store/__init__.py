@@ -4,7 +4,13 @@ from quorate.votes.store.blocks import StoredBlocks, spill
 from quorate.votes.store.copying import stored_query
 from quorate.votes.store.directory import Store
 from quorate.votes.store.filling import Progress, Source, Storage, fill, stored_votes
-from quorate.votes.store.sizes import Sizes, available_memory, in_bytes, in_words
+from quorate.votes.store.sizes import (
+    Sizes,
+    available_memory,
+    filling_threads,
+    in_bytes,
+    in_words,
+)
 
 __all__ = [
     "Progress",
@@ -15,6 +21,7 @@ __all__ = [
     "StoredBlocks",
     "available_memory",
     "fill",
+    "filling_threads",
     "in_bytes",
     "in_words",
     "spill",

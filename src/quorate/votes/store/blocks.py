@@ -95,9 +95,11 @@ class StoredBlocks(Blocks):
             places, starts, seals = self.places[index], self.starts[index], self.seals[index]
             return replace(self, places=places, starts=starts, seals=seals)
         said, worker, label, key = self._arrays(index)
+        indptr = np.zeros(len(said) + 1, dtype=np.int32)
+        np.cumsum(said, dtype=np.int32, out=indptr[1:])
         return self._changed(
             Labels(
-                np.concatenate([[0], said.cumsum()]).astype(np.int32),
+                indptr,
                 np.asarray(worker),
                 label.astype(np.int32),
                 self.n_workers,

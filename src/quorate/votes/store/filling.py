@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -72,16 +73,23 @@ class Progress(Protocol):
     def __call__(self, what: str, done: float, total: float | None, how: str = "") -> None: ...
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Storage:
     """Where votes larger than memory are spilled to, and how: `each` maps a function over items,
-    here or elsewhere, in one of `n_processes` with this `memory` limit each; `fits` refuses more
-    workers and classes than the model has room for."""
+    in one of `n_threads` here, which ask `halted` whether to go on, or elsewhere in one of
+    `n_processes` with this `memory` limit each; `fits` refuses more workers and classes than the
+    model has room for."""
 
     memory: float
     store: str | Path | None = None
     each: MapFunction = map
     n_processes: int = 1
+    n_threads: int = 1
+    halted: Callable[[], bool] = _never
     progress: Progress | None = None
     fits: Callable[[int, int], None] | None = None
 
@@ -188,9 +196,11 @@ def stored_votes(source: Source, storage: Storage) -> Votes:
     classes = store.labels.drop_nulls().sort()
     codes = find(store.labels, classes).fill_null(-1).to_list()
     blocks = store.blocks(run.path)
+    if codes != list(range(len(classes))):
+        blocks = blocks.change(ClassRecoding(tuple(codes), len(classes)))
     opened = source.open()
     votes = Votes(
-        blocks.change(ClassRecoding(tuple(codes), len(classes))),
+        blocks,
         Codebook(pl.Series("task", [], dtype=blocks.task_type), store.workers, classes),
         store.report,
         Kind(columns=columns_named(opened.columns)),
@@ -259,12 +269,19 @@ def _not_empty(root: Path) -> UsageError:
 def _fill_anew(root: Path, source: Source, storage: Storage) -> Store:
     """Fill a store after what an interrupted filling has left is removed; if this one is
     interrupted, nothing of it stays."""
-    sizes = Sizes.within(storage.memory, BLOCK_SIZE, storage.fits)
-    n_pieces = 1 if storage.n_processes == 1 else 4 * storage.n_processes
+    sizes = Sizes.within(storage.memory, BLOCK_SIZE, storage.fits, storage.n_threads)
+    at_once = storage.n_processes * storage.n_threads
+    n_pieces = 1 if at_once == 1 else 4 * at_once
     _clear_parts(root)
     try:
         return fill(
-            root, source, sizes, each=storage.each, n_pieces=n_pieces, progress=storage.progress
+            root,
+            source,
+            sizes,
+            each=storage.each,
+            halted=storage.halted if storage.n_processes == 1 else None,
+            n_pieces=n_pieces,
+            progress=storage.progress,
         )
     except BaseException:
         _clear_parts(root)
@@ -282,13 +299,14 @@ def fill(
     sizes: Sizes,
     *,
     each: MapFunction = map,
+    halted: Callable[[], bool] | None = _never,
     n_pieces: int = 1,
     size: int | None = None,
     progress: Progress | None = None,
 ) -> Store:
-    """Put the votes of the source into blocks in a directory. `each` maps a function over items,
-    here or elsewhere, and gives the results in order."""
-    filling = _Filling(root, source, sizes, each, n_pieces, size, progress or _no_progress)
+    """Put the votes of the source into blocks in a directory. `each` maps a function over items
+    and gives the results in order: here, until it is `halted`, or elsewhere if that is None."""
+    filling = _Filling(root, source, sizes, each, halted, n_pieces, size, progress or _no_progress)
     return filling.run()
 
 
@@ -304,6 +322,7 @@ class _Filling:
     source: Source
     sizes: Sizes
     each: MapFunction
+    halted: Callable[[], bool] | None
     n_pieces: int
     size: int | None
     say: Progress
@@ -323,6 +342,7 @@ class _Filling:
         scattered = self._scatter(shuffle, batches, rows)
         workers, worker_codes = merged([s.workers for s in scattered])
         labels, label_codes = merged([s.labels for s in scattered])
+        scattered = [s.without_names() for s in scattered]
         self.sizes.limits.require_room(len(workers), len(labels))
         if not len(workers) or labels.null_count() == len(labels):
             raise DataError(f"{batches.origin} has no row with a task, a worker and a label.")
@@ -330,6 +350,7 @@ class _Filling:
         codes = dict(zip(marks, map(PieceCodes, worker_codes, label_codes), strict=True))
         gathered = self._gather(shuffle, codes, np.min_scalar_type(len(labels)).name)
         used = np.unique(np.concatenate([part.labels for part in gathered.values()]))
+        used = used[labels.gather(used).arg_sort(nulls_last=True).to_numpy()]
         order, arranged = self._arrange(shuffle, gathered, len(workers), used)
         if self.source.stamps(self.source.open()) != known:
             raise DataError(f"{batches.origin} changed while it was read: try again.")
@@ -339,17 +360,21 @@ class _Filling:
 
     def _scatter(self, shuffle: Shuffle, batches: Batches, rows: float) -> list[ScatteredPiece]:
         done: list[ScatteredPiece] = []
+        read: dict[int, int] = {}
 
-        def report(more: int = 0) -> None:
-            self.say("reading", sum(s.rows for s in done) + more, rows)
+        def report(number: int, rows_so_far: int) -> None:
+            if self.halted is not None and self.halted():
+                raise CancelledError
+            read[number] = rows_so_far
+            self.say("reading", sum(list(read.values())), rows)
 
         pieces = list(enumerate(batches.pieces(self.n_pieces)))
         whole, batch_rows = tuple(batches.whole_numbers()), self.sizes.batch_rows
-        listener = report if self.each is map else None
+        listener = None if self.halted is None else report
         scatter = partial(_scatter_piece, shuffle, self.source, whole, batch_rows, listener)
         for piece in self.each(scatter, pieces):
+            report(len(done), piece.rows)
             done.append(piece)
-            report()
         return done
 
     def _gather(
@@ -416,12 +441,12 @@ def _scatter_piece(
     source: Source,
     whole: Sequence[str],
     batch_rows: int,
-    progress: Callable[[int], None] | None,
+    progress: Callable[[int, int], None] | None,
     numbered: tuple[int, Piece],
 ) -> ScatteredPiece:
     number, piece = numbered
     frames = source.frames(source.open(), piece, batch_rows, whole)
-    return shuffle.scatter(number, frames, progress)
+    return shuffle.scatter(number, frames, progress and partial(progress, number))
 
 
 def _guess_rows(batches: Batches) -> tuple[float, float]:

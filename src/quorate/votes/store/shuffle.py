@@ -32,6 +32,7 @@ from quorate.votes.store.sizes import Limits
 
 ROWS_OF_A_PIECE = 40  # bits of a row's number, below those of its piece
 SAMPLES_OF_A_BLOCK = 4
+WIDEST_SPAN = 1 << 24  # of whole numbers that have a place each
 
 
 class ScatteredPiece(NamedTuple):
@@ -44,6 +45,10 @@ class ScatteredPiece(NamedTuple):
     missing: int
     workers: pl.Series
     labels: pl.Series
+
+    def without_names(self) -> ScatteredPiece:
+        """The summary once all names are known, which are many where pieces and workers are."""
+        return self._replace(workers=pl.Series(), labels=pl.Series())
 
 
 class PieceCodes(NamedTuple):
@@ -213,7 +218,9 @@ class Shuffle:
         low = max(0, int(np.searchsorted(order.cost, bounds[0])) - 1)
         high = max(low + 1, int(np.searchsorted(order.cost, bounds[-1])))
         names, said, worker, label = self._between(parts, order.edges[low], order.edges[high])
-        label = np.searchsorted(used, label).astype(np.min_scalar_type(len(used)))
+        code = np.zeros(used.max() + 1, dtype=np.min_scalar_type(len(used)))
+        code[used] = np.arange(len(used))
+        label = code[label]
         ends = np.concatenate([[0], said.cumsum()])
         cost = order.cost[low] + ends + np.arange(len(ends))
         at = np.searchsorted(cost, bounds)
@@ -284,24 +291,78 @@ class _Names:
 
     def __init__(self) -> None:
         self.names = pl.Series(dtype=pl.Null)
+        self._numbers = NumberCodes()
 
     def codes(self, column: pl.Series) -> Codes:
+        """The code of each name, of which new ones come after all others."""
+        if self._numbers.reach(column):
+            code = self._numbers.known(column)
+            if code.min(initial=0) < 0:
+                new = codes_of(column.filter(code < 0))[1]
+                self._numbers.add(new, len(self.names))
+                self._append(new)
+                code = self._numbers.known(column)
+            return code
         code, seen = codes_of(column)
-        if len(self.names):
-            new = seen.filter(~seen.is_in(self.names.implode()))
-            self.names = pl.concat([self.names, new]) if len(new) else self.names
-        else:
+        return self._codes_of_different(seen)[code]
+
+    def _codes_of_different(self, seen: pl.Series) -> Codes:
+        if not len(self.names):
             self.names = seen
-        codes: Codes = find(seen, self.names).to_numpy()[code]
+            return np.arange(len(seen), dtype=np.int32)
+        found = find(seen, self.names)
+        new = seen.filter(found.is_null())
+        codes: Codes = found.fill_null(-1).to_numpy().copy()
+        codes[codes < 0] = np.arange(len(self.names), len(self.names) + len(new))
+        self._append(new)
         return codes
+
+    def _append(self, new: pl.Series) -> None:
+        self.names = pl.concat([self.names, new]) if len(self.names) else new
+
+
+class NumberCodes:
+    """Codes of names that are whole numbers close together: each has a place in an array."""
+
+    def __init__(self) -> None:
+        self._first, self._code = 0, np.empty(0, dtype=np.int32)
+        self._usable = True
+
+    def reach(self, column: pl.Series) -> bool:
+        """Whether these are such names, as all before were; the array is made to reach them."""
+        whole = column.dtype.is_integer() and not column.null_count() and len(column) > 0
+        self._usable = self._usable and whole
+        if not self._usable:
+            return False
+        least, most = int(column.min()), int(column.max())  # type: ignore[arg-type]
+        if len(self._code):
+            least, most = min(least, self._first), max(most, self._first + len(self._code) - 1)
+        self._usable = most - least < WIDEST_SPAN and most <= np.iinfo(np.int64).max
+        if self._usable and most - least >= len(self._code):
+            wider = np.full(most - least + 1, -1, dtype=np.int32)
+            before = self._first - least if len(self._code) else 0
+            wider[before : before + len(self._code)] = self._code
+            self._first, self._code = least, wider
+        return self._usable
+
+    def known(self, numbers: pl.Series) -> Codes:
+        """The codes, -1 for numbers that have none yet."""
+        codes: Codes = self._code[self._places(numbers)]
+        return codes
+
+    def add(self, new: pl.Series, first: int) -> None:
+        self._code[self._places(new)] = np.arange(first, first + len(new))
+
+    def _places(self, numbers: pl.Series) -> NDArray[np.int64]:
+        return numbers.cast(pl.Int64).to_numpy() - self._first
 
 
 def merged(names: Sequence[pl.Series]) -> tuple[pl.Series, list[Codes]]:
     """All names in order of appearance, and for each piece the codes of its own names."""
-    some = [piece for piece in names if len(piece)]
-    every = pl.concat(some).unique(maintain_order=True) if some else pl.Series(dtype=pl.Null)
+    every = _Names()
     nothing = np.empty(0, dtype=np.int32)
-    return every, [find(piece, every).to_numpy() if len(piece) else nothing for piece in names]
+    codes = [every.codes(piece) if len(piece) else nothing for piece in names]
+    return every.names, codes
 
 
 def edges_between(samples: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:

@@ -22,6 +22,7 @@ PART_ROW = 230  # for each row of a part that is put task by task
 BLOCK_ROW = 130  # for each row of the blocks that are arranged together
 DISK_ROW = 60  # bytes on disk for each row beside the names of its task, at the worst moment
 LEAST = 400e6
+THREAD = 500e6  # bytes for each of the threads that fill a store at the same time
 WORKER = 200  # bytes for the name of a worker, and for finding it
 CONTAINER = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -63,20 +64,35 @@ class Sizes:
 
     @classmethod
     def within(
-        cls, memory: float, block_size: int, fits: Callable[[int, int], None] | None = None
+        cls,
+        memory: float,
+        block_size: int,
+        fits: Callable[[int, int], None] | None = None,
+        n_threads: int = 1,
     ) -> Sizes:
+        """Sizes with which so many threads stay within the memory."""
         if memory < LEAST:
             raise UsageError(
                 f"memory of {in_words(memory)} is too little: Quorate needs {in_words(LEAST)}"
                 " and more with many workers."
             )
-        room = memory - BASE
+        room = (memory - BASE) / n_threads
         return cls(
-            batch_rows=int(min(2e6, room / 2 / BATCH_ROW)),
+            batch_rows=int(min(4e6, room / 2 / BATCH_ROW)),
             part_rows=int(min(5e6, room / PART_ROW)),
             blocks=max(1, int(room / BLOCK_ROW / block_size) - 2),
             limits=Limits(memory, fits),
         )
+
+
+def filling_threads(memory: float, n_threads: int) -> int:
+    """Number of threads, of those there are, that can fill a store within the memory.
+
+    Examples:
+        >>> filling_threads(4e9, 2), filling_threads(1e9, 2)
+        (2, 1)
+    """
+    return max(1, min(n_threads, int((memory - BASE) / THREAD)))
 
 
 def available_memory() -> float:
