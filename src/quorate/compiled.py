@@ -70,8 +70,9 @@ def _loops(kind: str, width: int, size: int) -> Any:
 def _pays(size: int) -> bool:
     """Whether a fit that has done so much will do enough to be worth compiling for."""
     global _done
-    if _at_once() or os.environ.get(VARIABLE) == "0":
-        return _at_once()
+    wish = os.environ.get(VARIABLE)
+    if wish in ("0", "1"):
+        return wish == "1"
     if size < LEAST:
         return False
     _done += size

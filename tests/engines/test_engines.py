@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from threading import Barrier, Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,3 +118,19 @@ def test_what_travels_has_the_rows_of_its_workers_only() -> None:
     np.testing.assert_array_equal(total.table, expected)
     np.testing.assert_array_equal(total.shares, 2 * params.shares)
     np.testing.assert_array_equal(sent.table.values, table[[2, 3, 8, 9]])  # not changed
+
+
+def test_what_takes_long_is_told_when_another_has_failed() -> None:
+    threads, both, told = Threads(2), Barrier(2), Event()
+
+    def work(item: int) -> None:
+        both.wait(10)
+        if item == 0:
+            raise ValueError("no")
+        assert threads.halted.wait(10)
+        told.set()
+
+    with pytest.raises(ValueError, match="no"):
+        list(threads.map(work, [0, 1]))
+    assert told.is_set(), "nothing is under way any more"
+    assert list(threads.map(lambda item: threads.halted.is_set(), [0, 1])) == [False, False]

@@ -172,6 +172,21 @@ def test_too_little_room_is_said_before_anything_is_written(
     assert not list(root.iterdir())
 
 
+def test_names_that_are_numbers_need_less_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pl.DataFrame({"task": range(1000), "worker": range(1000), "label": ["yes", "no"] * 500})
+    root = tmp_path / "store"
+    root.mkdir()
+    usage = sizes.shutil.disk_usage(root)._replace(free=80 * len(rows))
+    monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: usage)
+    rows.write_parquet(tmp_path / "numbers.parquet")
+    assert fill(root, source_of(tmp_path / "numbers.parquet"), TINY).manifest.n_votes == 1000
+    rows.cast({"task": pl.String}).write_parquet(tmp_path / "text.parquet")
+    with pytest.raises(DataError, match="of disk are needed beside the votes"):
+        fill(tmp_path / "another", source_of(tmp_path / "text.parquet"), TINY)
+
+
 def test_a_task_with_more_votes_than_fit_in_memory_is_refused_while_votes_are_read(
     tmp_path: Path,
 ) -> None:

@@ -450,18 +450,19 @@ def _scatter_piece(
 
 
 def _guess_rows(batches: Batches) -> tuple[float, float]:
-    """Estimated number of rows, and of bytes of a row as text."""
+    """Estimated number of rows, and of bytes of a row as text, or of a task's name."""
     rows, per_row = batches.rows(), batches.files[0].per_row
+    name = 32.0 if batches.types["task"] == pl.String else 8.0
     if rows is not None:
-        return rows * per_row, 32.0
+        return rows * per_row, name
     sizes = [file.path.stat().st_size for file in batches.files if file.path is not None]
     if len(sizes) < len(batches.files):  # remote files do not tell
-        return UNKNOWN_ROWS, 32.0
+        return UNKNOWN_ROWS, name
     first = batches.files[0].path
     assert first is not None
     with first.open("rb") as file:
         sample = file.read(SAMPLE)
     if sample.startswith((GZIP, ZSTD)):
-        return sum(sizes) / COMPRESSED_ROW * per_row, 32.0
+        return sum(sizes) / COMPRESSED_ROW * per_row, name
     row = len(sample) / max(1, sample.count(b"\n")) / per_row
     return sum(sizes) / row, row
