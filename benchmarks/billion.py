@@ -100,6 +100,7 @@ def measure(place: Path, method: str, memory: str) -> None:
 
     log = place / f"{method}.stages"
     spent: dict[str, float] = json.loads(log.read_text()) if log.exists() else {}
+    peaks: dict[str, int] = {}
     at = time.perf_counter()
 
     def stage(what: str, done: float, total: float | None, how: str = "") -> None:
@@ -107,6 +108,7 @@ def measure(place: Path, method: str, memory: str) -> None:
         name = "iterations" if what.startswith("iteration") else what
         now = time.perf_counter()
         spent[name] = spent.get(name, 0.0) + now - at
+        peaks[name] = max(peaks.get(name, 0), peak_memory("self"))
         at = now
         log.write_text(json.dumps(spent))
 
@@ -124,7 +126,7 @@ def measure(place: Path, method: str, memory: str) -> None:
     stage("labels", 1, 1)
     right, tasks = agreement(labels)
     found = {"stages": spent, "right": right / tasks, "iterations": result.iterations}
-    found["notes"] = list(result.notes)
+    found |= {"notes": list(result.notes), "peaks": peaks}  # up to the end of each stage
     (place / f"{method}.found").write_text(json.dumps(found))
 
 
@@ -155,16 +157,21 @@ def watched(command: list[str], place: Path, kill_after: float | None) -> dict[s
 def samples(process: subprocess.Popen[bytes], place: Path) -> Iterator[tuple[int, int]]:
     """Bytes on disk, and the peak memory so far, as long as the process runs."""
     while process.poll() is None:
-        try:
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            memory = int(status.split("VmHWM:")[1].split()[0]) * 1024
-        except (OSError, IndexError):  # it has just ended
-            memory = 0
+        memory = peak_memory(process.pid)
         began = time.perf_counter()
         size = size_of(place)
         counting = time.perf_counter() - began
         yield size, memory
         time.sleep(max(0.2, 20 * counting))  # a large store has many files
+
+
+def peak_memory(process: int | str) -> int:
+    """Bytes of resident memory at its peak so far; 0 of a process that has just ended."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024
+    except (OSError, IndexError):
+        return 0
 
 
 def size_of(place: Path) -> int:
