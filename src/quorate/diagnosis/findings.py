@@ -14,7 +14,7 @@ from quorate.diagnosis.graph import Graph
 from quorate.diagnosis.theory import Knowledge
 from quorate.diagnosis.workers import Judgement
 from quorate.labels import Codebook, Labels
-from quorate.words import count
+from quorate.words import count, does
 
 LOW_ALPHA = 0.2
 LABELS_PER_CELL = 5  # of a confusion matrix, for it to be learned
@@ -88,7 +88,7 @@ def _graph(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "alone",
             "warning" if who.alone.sum() < len(who.alone) else "problem",
-            f"{count(int(who.alone.sum()), 'worker')} share{_s(int(who.alone.sum()))} no task with"
+            f"{count(int(who.alone.sum()), 'worker')} {does(int(who.alone.sum()), 'shares', 'share')} no task with"
             " anybody.",
             "Nothing tells how good they are: give their tasks to others too, or give known"
             " answers.",
@@ -165,7 +165,7 @@ def _workers(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "spammers",
             "warning",
-            f"{count(int(judged.spammer.sum()), 'worker')} answer{_s(int(judged.spammer.sum()))}"
+            f"{count(int(judged.spammer.sum()), 'worker')} {does(int(judged.spammer.sum()), 'answers', 'answer')}"
             " much the same whatever the truth.",
             "dawid-skene gives their votes next to no weight; for the plain vote, leave them out."
             " Do not ask them again.",
@@ -177,7 +177,7 @@ def _workers(facts: Facts) -> Iterator[Finding]:
             "inverted",
             "warning",
             f"{count(int(judged.inverted.sum()), 'worker')}"
-            f" {'is' if judged.inverted.sum() == 1 else 'are'} wrong more often than a guesser.",
+            f" {does(int(judged.inverted.sum()), 'is', 'are')} wrong more often than a guesser.",
             "They may have mixed up the classes: ask them. dawid-skene reads them the right way"
             " round; the plain vote does not.",
             FALSE_ALARMS,
@@ -192,7 +192,7 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "unusual agreement",
             "warning",
-            f"{count(len(facts.agreeing), 'pair')} of workers agree{_s(len(facts.agreeing))} more"
+            f"{count(len(facts.agreeing), 'pair')} of workers {does(len(facts.agreeing), 'agrees', 'agree')} more"
             " than expected: duplicates (an account used by two, a model behind both), or experts"
             " among others who know less.",
             "Known answers (gold) to some of their tasks tell which, or a look at tasks where such"
@@ -279,8 +279,3 @@ def _fitting(facts: Facts, judged: Judgement) -> tuple[tuple[str, str], str]:
     if facts.who.open.any() or facts.graph.components > 1:
         return ("dawid-skene", "one-coin"), many
     return ("dawid-skene", "spectral"), many
-
-
-def _s(n: int) -> str:
-    """The verb's ending."""
-    return "s" if n == 1 else ""

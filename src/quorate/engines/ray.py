@@ -205,7 +205,9 @@ class Ray:
 
     @property
     def storage(self) -> Storage:
-        return Storage(self.memory, self._store, self.each, self.n_cpus, progress=self._progress)
+        return Storage(
+            self.memory, self._store, self.each, self.n_cpus, halted=None, progress=self._progress
+        )
 
     def over(self, blocks: Blocks, states: Path | None = None) -> Fold:
         if isinstance(blocks, StoredBlocks):

@@ -80,16 +80,16 @@ def _never() -> bool:
 @dataclass(frozen=True)
 class Storage:
     """Where votes larger than memory are spilled to, and how: `each` maps a function over items,
-    in one of `n_threads` here, which ask `halted` whether to go on, or elsewhere in one of
-    `n_processes` with this `memory` limit each; `fits` refuses more workers and classes than the
-    model has room for."""
+    in one of `n_threads` here, which ask `halted` whether to give up, or where that is None
+    elsewhere, in one of `n_processes` with this `memory` limit each; `fits` refuses more workers
+    and classes than the model has room for."""
 
     memory: float
     store: str | Path | None = None
     each: MapFunction = map
     n_processes: int = 1
     n_threads: int = 1
-    halted: Callable[[], bool] = _never
+    halted: Callable[[], bool] | None = _never
     progress: Progress | None = None
     fits: Callable[[int, int], None] | None = None
 
@@ -279,7 +279,7 @@ def _fill_anew(root: Path, source: Source, storage: Storage) -> Store:
             source,
             sizes,
             each=storage.each,
-            halted=storage.halted if storage.n_processes == 1 else None,
+            halted=storage.halted,
             n_pieces=n_pieces,
             progress=storage.progress,
         )
