@@ -88,8 +88,8 @@ def _graph(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "alone",
             "warning" if who.alone.sum() < len(who.alone) else "problem",
-            f"{count(int(who.alone.sum()), 'worker')} {does(int(who.alone.sum()), 'shares', 'share')} no task with"
-            " anybody.",
+            f"{count(int(who.alone.sum()), 'worker')}"
+            f" {does(int(who.alone.sum()), 'shares', 'share')} no task with anybody.",
             "Nothing tells how good they are: give their tasks to others too, or give known"
             " answers.",
             CERTAIN,
@@ -165,8 +165,8 @@ def _workers(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "spammers",
             "warning",
-            f"{count(int(judged.spammer.sum()), 'worker')} {does(int(judged.spammer.sum()), 'answers', 'answer')}"
-            " much the same whatever the truth.",
+            f"{count(int(judged.spammer.sum()), 'worker')}"
+            f" {does(int(judged.spammer.sum()), 'answers', 'answer')} much the same whatever the truth.",
             "dawid-skene gives their votes next to no weight; for the plain vote, leave them out."
             " Do not ask them again.",
             FALSE_ALARMS,
@@ -192,8 +192,8 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "unusual agreement",
             "warning",
-            f"{count(len(facts.agreeing), 'pair')} of workers {does(len(facts.agreeing), 'agrees', 'agree')} more"
-            " than expected: duplicates (an account used by two, a model behind both), or experts"
+            f"{count(len(facts.agreeing), 'pair')} of workers"
+            f" {does(len(facts.agreeing), 'agrees', 'agree')} more than expected: duplicates (an account used by two, a model behind both), or experts"
             " among others who know less.",
             "Known answers (gold) to some of their tasks tell which, or a look at tasks where such"
             " a pair contradicts the others: duplicates are wrong together there, experts right."
