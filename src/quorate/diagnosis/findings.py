@@ -166,7 +166,8 @@ def _workers(facts: Facts) -> Iterator[Finding]:
             "spammers",
             "warning",
             f"{count(int(judged.spammer.sum()), 'worker')}"
-            f" {does(int(judged.spammer.sum()), 'answers', 'answer')} much the same whatever the truth.",
+            f" {does(int(judged.spammer.sum()), 'answers', 'answer')} much the same whatever"
+            " the truth.",
             "dawid-skene gives their votes next to no weight; for the plain vote, leave them out."
             " Do not ask them again.",
             FALSE_ALARMS,
@@ -193,7 +194,8 @@ def _correlated(facts: Facts) -> Iterator[Finding]:
             "unusual agreement",
             "warning",
             f"{count(len(facts.agreeing), 'pair')} of workers"
-            f" {does(len(facts.agreeing), 'agrees', 'agree')} more than expected: duplicates (an account used by two, a model behind both), or experts"
+            f" {does(len(facts.agreeing), 'agrees', 'agree')} more than expected: duplicates"
+            " (an account used by two, a model behind both), or experts"
             " among others who know less.",
             "Known answers (gold) to some of their tasks tell which, or a look at tasks where such"
             " a pair contradicts the others: duplicates are wrong together there, experts right."
