@@ -284,3 +284,29 @@ def test_annotations_of_label_studio_come_and_go(client: Client) -> None:
     assert client.summary()["votes"] == 1
     assert hear("ANNOTATIONS_DELETED", "") == 1
     assert client.summary()["votes"] == 0
+
+
+def test_what_is_sent_again_after_a_restart_counts_once(address: str) -> None:
+    """When nothing is remembered of the keys: the database knows them."""
+    votes, more = VOTES[:5], VOTES[5:10]
+    corrected = [(task, worker, CLASSES[0]) for task, worker, _ in votes]
+    service = Service(address)
+    with serving(service) as url, Client(url) as client:
+        client.create("birds", classes=CLASSES)
+        client.add(votes, key="add")
+        client.correct(corrected, key="correct")
+        client.add(more, key="gone")
+        client.withdraw([(task, worker) for task, worker, _ in more], key="withdraw")
+    service.close()
+    again = Service(address)
+    with serving(again) as url, Client(url, "birds") as client:
+        assert client.add(votes, key="add").repeated
+        assert client.correct(corrected, key="correct").repeated
+        assert client.add(more, key="gone").repeated  # though nothing speaks against these votes
+        assert client.withdraw(
+            [(task, worker) for task, worker, _ in more], key="withdraw"
+        ).repeated
+        refused(409, "used for something else", client.add, VOTES[10:12], key="gone")
+        assert not client.add(VOTES[10:12], key="new").repeated
+        assert client.summary()["votes"] == 7
+    again.close()

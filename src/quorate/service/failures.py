@@ -37,6 +37,10 @@ class UnavailableError(QuorateError):
     """It cannot be done now, and may be later: nothing has changed."""
 
 
+class RepeatedError(UnavailableError):
+    """A row under its number or key is there already."""
+
+
 STATUS: dict[type[QuorateError], int] = {
     MissingError: 404,
     ConflictError: 409,

@@ -225,10 +225,11 @@ class Project:
             self._answered[worker] = known
         return known
 
-    def receipts(self, keys: Sequence[str]) -> dict[str, Receipt]:
-        """What was answered to requests with these keys."""
+    def receipts(self, keys: Sequence[str], look_up: bool) -> dict[str, Receipt]:
+        """What was answered to requests with these keys: lately, or at any time if the database is
+        to be asked."""
         found = {key: self._recent[key] for key in keys if key in self._recent}
-        rest = [key for key in keys if key not in found]
+        rest = [key for key in keys if key not in found] if look_up else []
         if rest and self.n_receipts:
             for key, *receipt in self.kept.receipts(rest):
                 found[key] = Receipt(*receipt)

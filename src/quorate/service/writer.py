@@ -17,7 +17,7 @@ from typing import Any
 
 from quorate.errors import QuorateError
 from quorate.service.draft import Draft, Receipt
-from quorate.service.failures import UnavailableError
+from quorate.service.failures import RepeatedError, UnavailableError
 from quorate.service.project import Project
 from quorate.service.store import Store
 from quorate.service.store.database import Changes
@@ -110,19 +110,26 @@ class Writer:
                 return
             waiting.clear()
 
-    def _write(self, jobs: Sequence[Job]) -> None:
-        """All in one transaction; if that cannot be, each in its own."""
+    def _write(self, jobs: Sequence[Job], *, look_up: bool = False) -> None:
+        """All in one transaction; if that cannot be, each in its own. Hardly a key comes twice: the
+        database is asked for them only if one may have, which then fails or is there already."""
         group: Group | None = None
         try:
             self._recover()
-            group = Group(self._receipts(jobs))
+            group = Group(self._receipts(jobs, look_up))
             answers = self._drafted(group, jobs)
+            if not look_up and any(failure and job.key for job, _, failure in answers):
+                self._write(jobs, look_up=True)
+                return
             self._commit(group, len(jobs))
         except BaseException as error:
+            if isinstance(error, RepeatedError) and not look_up:
+                self._write(jobs, look_up=True)
+                return
             self._doubtful |= {draft.project for draft in group.drafts.values()} if group else set()
             if len(jobs) > 1 and not isinstance(error, UnavailableError):
                 for job in jobs:
-                    self._write([job])
+                    self._write([job], look_up=True)
                 return
             told = error if isinstance(error, QuorateError) else _unexpected(error)
             answers = [(job, None, told) for job in jobs]
@@ -178,10 +185,10 @@ class Writer:
             project.recover()
             self._doubtful.discard(project)
 
-    def _receipts(self, jobs: Sequence[Job]) -> dict[int, dict[str, Receipt]]:
-        """What was answered before under the keys of these jobs."""
+    def _receipts(self, jobs: Sequence[Job], look_up: bool) -> dict[int, dict[str, Receipt]]:
+        """What was answered before under the keys of these jobs, lately or ever."""
         asked: dict[Project, list[str]] = {}
         for job in jobs:
             if job.key is not None and job.project is not None:
                 asked.setdefault(job.project, []).append(job.key)
-        return {project.id: project.receipts(keys) for project, keys in asked.items()}
+        return {project.id: project.receipts(keys, look_up) for project, keys in asked.items()}

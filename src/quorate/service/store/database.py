@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,21 +14,28 @@ from typing import Any, TypeVar
 
 from sqlalchemy import (
     ARRAY,
+    Column,
+    ColumnElement,
     Connection,
     Engine,
     Executable,
+    Integer,
     Table,
+    Text,
     bindparam,
+    cast,
     create_engine,
     event,
     exc,
     func,
     insert,
+    literal_column,
     select,
 )
+from sqlalchemy.dialects import postgresql
 
 from quorate.errors import DataError, UsageError, masked
-from quorate.service.failures import UnavailableError
+from quorate.service.failures import RepeatedError, UnavailableError
 from quorate.service.store import tables
 from quorate.service.store.migrations import migrate
 
@@ -115,7 +122,7 @@ class Store:
         if self._writer is not None:
             with suppress(Exception):
                 self._writer.close()
-        self._writer = self._engine.connect().execution_options(immediate=True)
+        self._writer = _to_write(self._engine)
 
     # Writing and reading.
 
@@ -129,10 +136,9 @@ class Store:
                 )
             assert self._writer is not None
             try:
+                self._writer.execution_options(one_statement=not changes.statements)
                 with self._writer.begin():
-                    for table, rows in changes.rows.items():
-                        if rows:
-                            self._insert(table, rows)
+                    self._insert({table: rows for table, rows in changes.rows.items() if rows})
                     for statement, values in changes.statements:
                         self._writer.execute(statement, values or {})
             except exc.DBAPIError as error:
@@ -150,14 +156,18 @@ class Store:
                 self._writer.close()
         self._writer = None
 
-    def _insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
+    def _insert(self, rows: Mapping[Table, Sequence[Sequence[Any]]]) -> None:
         assert self._writer is not None
-        if self.is_postgresql:
-            columns = zip(table.columns, zip(*rows, strict=True), strict=True)
-            given = {column.name: list(cells) for column, cells in columns}
-            self._writer.execute(_insert_columns(table), given)
-        else:
-            self._writer.exec_driver_sql(_insert_rows(table), list(map(tuple, rows)))
+        if self.is_postgresql and rows:
+            arrays = {
+                _name_in(column): _array_of(column, cells)
+                for table, some in rows.items()
+                for column, cells in zip(table.columns, zip(*some, strict=True), strict=True)
+            }
+            self._writer.exec_driver_sql(_insert_arrays(tuple(rows)), arrays)
+            return
+        for table, some in rows.items():
+            self._writer.exec_driver_sql(_insert_rows(table), list(map(tuple, some)))
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -198,7 +208,8 @@ class Store:
                 raise DataError(
                     f"{self.place} is damaged, or no file of Quorate's: {why}."
                 ) from None
-            raise UnavailableError(f"{self.place} {what}: {why.rstrip('.')}.") from None
+            kind = RepeatedError if isinstance(error, exc.IntegrityError) else UnavailableError
+            raise kind(f"{self.place} {what}: {why.rstrip('.')}.") from None
         except UnicodeEncodeError:
             raise DataError("There is half a character in a text.") from None
 
@@ -228,7 +239,7 @@ def beside(address: str) -> Iterator[Connection]:
         _require_own_file(Path(address))
     engine = _postgresql(address) if is_postgresql(address) else _sqlite(Path(address))
     try:
-        with engine.connect().execution_options(immediate=True) as connection, connection.begin():
+        with _to_write(engine) as connection, connection.begin():
             migrate(connection, masked(address))
             yield connection
     except exc.SQLAlchemyError as error:
@@ -236,6 +247,15 @@ def beside(address: str) -> Iterator[Connection]:
         raise UnavailableError(f"{masked(address)} cannot be used: {cause}.") from None
     finally:
         engine.dispose()
+
+
+def _to_write(engine: Engine) -> Connection:
+    """A connection whose transactions begin as the engines here say; on PostgreSQL one statement
+    needs none around it."""
+    connection = engine.connect().execution_options(immediate=True)
+    if engine.dialect.name == "postgresql":
+        connection.execution_options(isolation_level="AUTOCOMMIT")
+    return connection
 
 
 @cache
@@ -247,10 +267,39 @@ def _insert_rows(table: Table) -> str:
 
 
 @cache
-def _insert_columns(table: Table) -> Any:
-    """Rows as arrays, a parameter for each column: one statement however many there are."""
-    cells = [func.unnest(bindparam(c.name, type_=ARRAY(c.type))) for c in table.columns]
-    return insert(table).from_select([c.name for c in table.columns], select(*cells))
+def _insert_arrays(into: Sequence[Table]) -> str:
+    """Rows as arrays, a parameter for each column: one statement, however many rows and tables
+    there are, so that they go to the server and back once."""
+    parts = []
+    for table in into:
+        cells = [func.unnest(_parameter(column)) for column in table.columns]
+        added = insert(table).from_select([column.name for column in table.columns], select(*cells))
+        parts.append(added.cte(f"to_{table.name}"))
+    whole = select(literal_column("1")).add_cte(*parts)
+    return str(whole.compile(dialect=postgresql.psycopg.dialect()))
+
+
+def _parameter(column: Column[Any]) -> ColumnElement[Any]:
+    if _is_whole(column):
+        return cast(bindparam(_name_in(column), type_=Text), ARRAY(column.type))
+    return bindparam(_name_in(column), type_=ARRAY(column.type))
+
+
+def _array_of(column: Column[Any], cells: Sequence[Any]) -> Any:
+    """A parameter's value: whole numbers as one text, which takes the driver a tenth of the time of
+    a list."""
+    if not _is_whole(column):
+        return list(cells)
+    return f"{{{','.join(['NULL' if cell is None else str(cell) for cell in cells])}}}"
+
+
+def _name_in(column: Column[Any]) -> str:
+    """The name of a column's parameter."""
+    return f"{column.table.name}_{column.name}"
+
+
+def _is_whole(column: Column[Any]) -> bool:
+    return isinstance(column.type, Integer)
 
 
 def _sqlite(path: Path) -> Engine:
@@ -285,9 +334,17 @@ def _postgresql(address: str) -> Engine:
         ) from None
     url = "postgresql+psycopg://" + address.split("://", 1)[1]
     try:
-        return create_engine(url, connect_args={"connect_timeout": 5}, pool_pre_ping=True)
+        engine = create_engine(url, connect_args={"connect_timeout": 5}, pool_pre_ping=True)
     except (exc.ArgumentError, ValueError):
         raise UsageError(f"{masked(address)} is no address of a PostgreSQL database.") from None
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        options = connection.get_execution_options()
+        if options.get("immediate") and not options.get("one_statement"):
+            connection.exec_driver_sql("BEGIN")
+
+    return engine
 
 
 def _file_lock(path: Path) -> sqlite3.Connection:
