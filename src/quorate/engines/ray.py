@@ -56,10 +56,8 @@ except ImportError:
 
 ATTEMPTS = 20  # at a sweep, when more is lost than Ray itself can restore
 PARTS_PER_ACTOR = 4
+AHEAD = 2  # items that a process has to do, with the one that it is at
 CPU_PER_ACTOR = 0.01  # small, so that the actors of a lost node find room on the others
-CPU_PER_CALL = (
-    0.9  # one for each core, which actors have a little of: a whole one may never be free
-)
 MOST_WORKERS_CUT = 0.5  # share of workers beyond which a part gets all parameters
 
 
@@ -131,6 +129,12 @@ class Owner:
     def sweep(self, task: PartSpec, sweep: Sweep, params: Any, sweeps: int, keep: bool) -> Any:
         return self._part(task).sweep(sweep, params, sweeps, keep)
 
+    def sum_of(self, one: Any, other: Any) -> Any:
+        return sum_of(one, other)
+
+    def call(self, function: Callable[[Any], Any], item: Any) -> Any:
+        return function(item)
+
     def _part(self, task: PartSpec) -> Part:
         """The part, loaded if need be; parts of an earlier program are dropped."""
         if task.program != self._program:
@@ -139,15 +143,6 @@ class Owner:
         if start not in self._parts:
             self._parts[start] = Part(task.blocks, task.run, task.states)
         return self._parts[start]
-
-
-def _call(function: Callable[[Any], Any], item: Any) -> Any:
-    return function(item)
-
-
-# Made once: each remote function that is made is sent to every process by itself.
-_called: Any = ray.remote(num_cpus=CPU_PER_CALL, max_retries=-1)(_call)
-_sum_of: Any = ray.remote(num_cpus=0, max_retries=-1)(sum_of)
 
 
 class Ray:
@@ -226,12 +221,19 @@ class Ray:
             self._reaper.communicate()
 
     def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Map a function over items, in order, each by whichever process is free."""
+        """Map a function over items, in order, each by whichever process is free: those that own
+        parts, since to start others takes longer than most of what they would do."""
         shared = ray.put(function)
+        free, busy = self.owners * AHEAD, {}
         waiting: deque[Any] = deque()
         for item in items:
-            waiting.append(_called.remote(shared, item))
-            if len(waiting) > 2 * self.n_cpus:
+            if not free:
+                done, _ = ray.wait(list(busy), fetch_local=False)
+                free += [busy.pop(reference) for reference in done]
+            owner = free.pop(0)
+            waiting.append(owner.call.remote(shared, item))
+            busy[waiting[-1]] = owner
+            if len(waiting) > AHEAD * self.n_cpus:
                 yield _result_of(waiting.popleft())
         while waiting:
             yield _result_of(waiting.popleft())
@@ -311,10 +313,12 @@ class RayFold:
                 for workers in self._workers
             ],
         )
+        owners = self._owners
         while len(sums) > 1:
-            pairs = zip(sums[::2], sums[1::2], strict=False)
+            pairs = zip(owners[::2], sums[::2], sums[1::2], strict=False)
             odd = sums[-1:] if len(sums) % 2 else []
-            sums = [_sum_of.remote(one, other) for one, other in pairs] + odd
+            sums = [owner.sum_of.remote(one, other) for owner, one, other in pairs] + odd
+            owners = owners[::2]
         return sums[0]
 
     def _ask(self, what: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

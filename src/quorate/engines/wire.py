@@ -46,12 +46,19 @@ def whole(value: Any) -> Any:
 def sum_of(one: Any, other: Any) -> Any:
     """Sum of two statistics, neither of which is changed."""
     if isinstance(one, SomeRows):
-        rows = np.union1d(one.rows, other.rows)
-        values = np.zeros((len(rows), *one.values.shape[1:]))
-        values[np.searchsorted(rows, one.rows)] = one.values
-        values[np.searchsorted(rows, other.rows)] += other.values
-        return SomeRows(rows, values, one.height)
+        return _sum_of_rows(one, other)
     return _map_fields(sum_of, one, other) if isinstance(one, tuple) else one + other
+
+
+def _sum_of_rows(one: SomeRows, other: SomeRows) -> SomeRows:
+    if np.array_equal(one.rows, other.rows):  # as where everybody is in every part
+        return SomeRows(one.rows, one.values + other.values, one.height)
+    present = np.zeros(one.height, dtype=bool)
+    present[one.rows] = present[other.rows] = True
+    total = one.dense()
+    total[other.rows] += other.values
+    rows = np.flatnonzero(present)
+    return SomeRows(rows, total[rows], one.height)
 
 
 def _rows(workers: Workers, each: int) -> Workers:
