@@ -3,11 +3,14 @@
     python benchmarks/cluster.py                    # 10 million votes
     python benchmarks/cluster.py --rows 3000000 -o cluster.json
     python benchmarks/cluster.py --rows 200000 --workers 1000 --one-cluster     # in a minute
+    python benchmarks/cluster.py --rows 200000000 --workers 200000 --pieces --only "node killed"
 
 Each run is `quorate aggregate --engine ray` on a real cluster of processes on this machine, with
 Dawid-Skene for as many iterations as it takes; what is killed is killed with SIGKILL while an
 iteration is under way. The measure is the answer of threads in memory. Each run starts a cluster of
-its own, but with --one-cluster only the driver that is killed does, and the one that resumes.
+its own, but with --one-cluster only the driver that is killed does, and the one that resumes. With
+--pieces votes are numbers in many Parquet files, as `billion.py` makes them, and the measure is the
+answer of threads by way of a store on disk: for more votes than memory has room for.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import psutil
+from billion import Crowd, make_pieces
 from rich.console import Console
 from rich.table import Table
 
@@ -35,8 +39,8 @@ from quorate.simulation import simulate
 PER_TASK, CLASSES = 5, 4
 LOCAL = ("--engine", "ray")
 ITERATIONS = ("-m", "dawid-skene", "--tol", "0", "--max-iter", "25")
-KILL_AFTER = 4  # iterations
-PATIENCE = 600  # seconds
+ON_DISK = ("--memory", "4GB")
+PATIENCE = 3600  # seconds
 
 
 @dataclass(frozen=True)
@@ -63,14 +67,17 @@ def two_nodes() -> Iterator[Nodes]:
 
 @dataclass(frozen=True)
 class Files:
-    """The votes, the store of their blocks, and where the answers go."""
+    """The votes, the store of their blocks, where the answers go, and after how many iterations
+    something is killed."""
 
-    votes: Path
+    votes: Sequence[Path]
     store: Path
     output: Path
+    kill_after: int
 
 
 def make_votes(rows: int, workers: int, path: Path) -> None:
+    """Names in text, in one file."""
     crowd = simulate(workers, rows // PER_TASK, PER_TASK, n_classes=CLASSES, seed=1)
     task = np.repeat(np.arange(rows // PER_TASK), PER_TASK)
     frame = pl.DataFrame({"task": task, "worker": crowd.labels.worker, "label": crowd.labels.label})
@@ -79,7 +86,7 @@ def make_votes(rows: int, workers: int, path: Path) -> None:
 
 
 def run(files: Files, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "quorate", "aggregate", str(files.votes)]
+    command = [sys.executable, "-m", "quorate", "aggregate", *map(str, files.votes)]
     if options:
         options = (*options, "--store", str(files.store))
     return subprocess.Popen(
@@ -104,20 +111,20 @@ def wait_for(what: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
     raise TimeoutError
 
 
-def wait_for_iterations(n: int, store: Path, process: subprocess.Popen[str]) -> None:
+def wait_for_iterations(files: Files, process: subprocess.Popen[str]) -> None:
     """Until the loop's place has been kept so often, and the next iteration is on its way."""
     seen: set[int] = set()
     began = time.time_ns()
 
     def enough() -> bool:
-        for checkpoint in store.glob("unfinished-*/checkpoint.state"):
+        for checkpoint in files.store.glob("unfinished-*/checkpoint.state"):
             try:
                 kept = checkpoint.stat().st_mtime_ns
             except FileNotFoundError:
                 continue
             if kept > began:
                 seen.add(kept)
-        return len(seen) >= n
+        return len(seen) >= files.kill_after
 
     wait_for(enough, process)
     time.sleep(0.02)
@@ -153,7 +160,7 @@ def undisturbed(files: Files, nodes: Nodes | None) -> str:
 
 def actor_killed(files: Files, nodes: Nodes | None) -> str:
     process = run(files, *_where(nodes))
-    wait_for_iterations(KILL_AFTER, files.store, process)
+    wait_for_iterations(files, process)
     victim = wait_for(lambda: actors(psutil.Process()), process)[0]
     lost = " ".join(_title(victim))
     victim.kill()
@@ -167,7 +174,7 @@ def node_killed(files: Files, nodes: Nodes | None) -> str:
         with two_nodes() as own:
             return node_killed(files, own)
     process = run(files, *_where(nodes))
-    wait_for_iterations(KILL_AFTER, files.store, process)
+    wait_for_iterations(files, process)
     owners = actors(nodes.second)
     if not owners:
         raise RuntimeError("the second node has no part in it")
@@ -180,7 +187,7 @@ def node_killed(files: Files, nodes: Nodes | None) -> str:
 def driver_killed(files: Files, nodes: Nodes | None) -> str:
     """The cluster that it started ends with it, and the one that resumes starts another."""
     process = run(files, *LOCAL)
-    wait_for_iterations(KILL_AFTER, files.store, process)
+    wait_for_iterations(files, process)
     process.kill()
     process.wait()
     if files.output.exists():
@@ -205,33 +212,42 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--workers", type=int, default=10_000)
+    parser.add_argument("--pieces", action="store_true")
+    parser.add_argument("--only", choices=SCENARIOS)
+    parser.add_argument("--kill-after", type=int, default=4, metavar="ITERATIONS")
     parser.add_argument("--one-cluster", action="store_true")
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
+    scenarios = [arguments.only] if arguments.only else list(SCENARIOS)
+    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
         place = Path(directory)
-        make_votes(arguments.rows, arguments.workers, place / "votes.parquet")
-        if arguments.one_cluster:
-            with two_nodes() as nodes:
-                results = list(compared(place, nodes))
+        if arguments.pieces:
+            make_pieces(Crowd(arguments.rows, arguments.workers), place / "votes")
         else:
-            results = list(compared(place, None))
+            make_votes(arguments.rows, arguments.workers, place / "votes.parquet")
+        nodes = stack.enter_context(two_nodes()) if arguments.one_cluster else None
+        votes = sorted(place.glob("**/votes*.parquet"))
+        files = Files(votes, place / "store", place / "labels.parquet", arguments.kill_after)
+        measured = ON_DISK if arguments.pieces else ()
+        results = list(compared(files, nodes, scenarios, measured))
     show(results, arguments.rows)
     if arguments.output:
         arguments.output.write_text(json.dumps({"rows": arguments.rows, "runs": results}, indent=1))
 
 
-def compared(place: Path, nodes: Nodes | None) -> Iterator[dict[str, Any]]:
+def compared(
+    files: Files, nodes: Nodes | None, scenarios: Sequence[str], measured: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """Each run's seconds, and whether its answers are those of threads, which come first."""
-    files = Files(place / "votes.parquet", place / "store", place / "threads.parquet")
     began = time.perf_counter()
-    finish(run(files))
+    finish(run(replace(files, store=files.store.with_name("of-threads")), *measured))
     measure = pl.read_parquet(files.output)
-    yield {"run": "threads", "seconds": time.perf_counter() - began, "tasks": len(measure)}
-    for name, scenario in SCENARIOS.items():
-        files = replace(files, output=place / f"{name.replace(' ', '-')}.parquet")
+    seconds = time.perf_counter() - began
+    yield {"run": " ".join(["threads", *measured]), "seconds": seconds, "tasks": len(measure)}
+    for name in scenarios:
+        files.output.unlink()
         began = time.perf_counter()
-        lost = scenario(files, nodes)
+        lost = SCENARIOS[name](files, nodes)
         seconds = time.perf_counter() - began
         found = pl.read_parquet(files.output)
         yield {

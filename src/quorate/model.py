@@ -378,10 +378,27 @@ def run_length(n_blocks: int, labels: Labels) -> int:
     return -(-n_blocks // even)
 
 
+def branches(first: int, last: int, n: int) -> list[range]:
+    """Some of `n` runs, consecutive ones, as the largest branches of their `Tree`.
+
+    Examples:
+        >>> branches(0, 5, 10), branches(5, 10, 10)
+        ([range(0, 4), range(4, 5)], [range(5, 6), range(6, 8), range(8, 10)])
+    """
+    found: list[range] = []
+    while first < last:
+        size = 1
+        while first % (2 * size) == 0 and min(first + 2 * size, n) <= last and first + size < n:
+            size *= 2
+        found.append(range(first, min(first + size, n)))
+        first = found[-1].stop
+    return found
+
+
 class Tree:
     """Adds the sums of runs of blocks pairwise, those sums pairwise, and so on: an order that
     depends on their number alone, so that any engine gives the same bits. What is given to it is
-    its own.
+    its own. Those who add in another place, by a function of their own, may give it branches.
 
     Examples:
         >>> total = Tree()
@@ -391,13 +408,15 @@ class Tree:
         (190, 20.0)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, add: Callable[[Any, Any], Any] = add) -> None:
+        self._sum = add
         self._branches: list[tuple[int, Any]] = []  # sums of 1, 2, 4, ... runs, the larger first
 
-    def add(self, run: Any) -> None:
-        size, total = 1, run
+    def add(self, run: Any, size: int = 1) -> None:
+        """Add the sum of a run, or of a branch of so many."""
+        total = run
         while self._branches and self._branches[-1][0] == size:
-            total = add(self._branches.pop()[1], total)
+            total = self._sum(self._branches.pop()[1], total)
             size *= 2
         self._branches.append((size, total))
 
@@ -405,7 +424,7 @@ class Tree:
         """The sum of all; nothing can be added afterwards."""
         total = None
         for _, branch in reversed(self._branches):
-            total = branch if total is None else add(branch, total)
+            total = branch if total is None else self._sum(branch, total)
         return total
 
 

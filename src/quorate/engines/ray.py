@@ -14,6 +14,7 @@ import subprocess
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -28,7 +29,7 @@ from quorate.engines.threads import cores
 from quorate.engines.wire import Workers, only, sum_of, whole
 from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
-from quorate.model import Tree, add, run_length
+from quorate.model import Tree, add, branches, run_length
 from quorate.votes.blocks import Blocks
 from quorate.votes.faults import stderr_held
 from quorate.votes.store import (
@@ -69,11 +70,9 @@ class Part:
         self.blocks = [blocks[i] for i in range(len(blocks))]
         self.states = StoredStates(states, blocks.starts)
         self.at: tuple[int, list[Any]] | None = None  # the states, and after how many sweeps
-        present = np.zeros(blocks.n_workers, dtype=bool)
+        self.present = np.zeros(blocks.n_workers, dtype=bool)
         for block in self.blocks:
-            present[block.worker] = True
-        self.workers: Workers = np.flatnonzero(present)
-        self.n_workers = blocks.n_workers
+            self.present[block.worker] = True
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         self._keep_states(0, [begin(block) for block in self.blocks])
@@ -83,7 +82,7 @@ class Part:
         if self.at is None or self.at[0] != sweeps:
             self.states.sweeps = sweeps
             self.at = sweeps, [self.states[i] for i in range(len(self.blocks))]
-        tree, total, states, params = Tree(), None, [], whole(params)
+        tree, total, states = Tree(), None, []
         for i, (block, state) in enumerate(zip(self.blocks, self.at[1], strict=True), start=1):
             after, stats = sweep(block, params, state)
             states.append(after)
@@ -93,7 +92,7 @@ class Part:
                 total = None
         if keep:
             self._keep_states(sweeps, states)
-        return only(tree.result(), self.workers, self.n_workers)
+        return tree.result()
 
     def _keep_states(self, sweeps: int, states: list[Any]) -> None:
         self.states.sweeps = sweeps
@@ -112,28 +111,49 @@ class PartSpec(NamedTuple):
     states: Path
 
 
+# Consecutive parts of one owner, whose sum is a branch of the tree in which parts are added.
+Branch = Sequence[PartSpec]
+
+
 class Owner:
     """Actor that owns parts of the blocks in a store, each loaded when it is first asked for, and
-    again after a restart."""
+    again after a restart. What it adds up of its own does not travel."""
 
     def __init__(self) -> None:
         self._program = ""
         self._parts: dict[int, Part] = {}
 
-    def workers(self, task: PartSpec) -> Workers:
-        return self._part(task).workers
+    def workers(self, branches: Sequence[Branch]) -> Workers:
+        """Of all its parts."""
+        return self._workers(chain.from_iterable(branches))
 
-    def begin(self, task: PartSpec, begin: Callable[[Labels], Any]) -> None:
-        self._part(task).begin(begin)
+    def begin(self, branches: Sequence[Branch], begin: Callable[[Labels], Any]) -> None:
+        for task in chain.from_iterable(branches):
+            self._part(task).begin(begin)
 
-    def sweep(self, task: PartSpec, sweep: Sweep, params: Any, sweeps: int, keep: bool) -> Any:
-        return self._part(task).sweep(sweep, params, sweeps, keep)
+    def sweep(
+        self, branches: Sequence[Branch], sweep: Sweep, params: Any, sweeps: int, keep: bool
+    ) -> Any:
+        """The sum of each branch, with the rows of its own workers."""
+        params, sums = whole(params), []
+        for branch in branches:
+            tree = Tree()
+            for task in branch:
+                tree.add(self._part(task).sweep(sweep, params, sweeps, keep))
+            n_workers = branch[0].blocks.n_workers
+            sums.append(only(tree.result(), self._workers(branch), n_workers))
+        return sums if len(sums) > 1 else sums[0]
 
     def sum_of(self, one: Any, other: Any) -> Any:
         return sum_of(one, other)
 
     def call(self, function: Callable[[Any], Any], item: Any) -> Any:
         return function(item)
+
+    def _workers(self, tasks: Iterable[PartSpec]) -> Workers:
+        present = np.logical_or.reduce([self._part(task).present for task in tasks])
+        found: Workers = np.flatnonzero(present)
+        return found
 
     def _part(self, task: PartSpec) -> Part:
         """The part, loaded if need be; parts of an earlier program are dropped."""
@@ -224,7 +244,7 @@ class Ray:
         """Map a function over items, in order, each by whichever process is free: those that own
         parts, since to start others takes longer than most of what they would do."""
         shared = ray.put(function)
-        free, busy = self.owners * AHEAD, {}
+        free, busy = self.owners * AHEAD, dict[Any, Any]()
         waiting: deque[Any] = deque()
         for item in items:
             if not free:
@@ -266,8 +286,20 @@ def _result_of(reference: Any) -> Any:
         raise (error.cause or error) from None
 
 
+class Share(NamedTuple):
+    """What one actor owns: its parts, by the branches of the tree of all parts that they make."""
+
+    owner: Any
+    branches: Sequence[Branch]
+
+    def ask(self, what: str, *arguments: Any, n: int = 1) -> Any:
+        """Call a method of the owner, and return a reference to each of its `n` results."""
+        method = getattr(self.owner, what).options(num_returns=n)
+        return method.remote(self.branches, *arguments)
+
+
 class RayFold:
-    """Parts of the blocks, their owners, and the workers of each."""
+    """Parts of the blocks, shared among owners, and the workers of each share."""
 
     def __init__(self, cluster: Ray, blocks: StoredBlocks, states: Path) -> None:
         self.blocks = blocks
@@ -276,26 +308,29 @@ class RayFold:
         owners = cluster.owners
         program, run = uuid4().hex, run_length(len(blocks), blocks.shape)
         parts = _parts(blocks, run, PARTS_PER_ACTOR * len(owners))
-        self._parts = [PartSpec(program, part, run, states) for part in parts]
-        n_parts = len(parts)
-        self._owners = [owners[i * len(owners) // n_parts] for i in range(n_parts)]
-        self._workers: list[Workers] = [
-            _result_of(workers) for workers in self._ask("workers", [()] * n_parts)
+        specs = [PartSpec(program, part, run, states) for part in parts]
+        ends = [i * len(specs) // len(owners) for i in range(len(owners) + 1)]
+        self._shares = [
+            Share(owner, [specs[of.start : of.stop] for of in branches(first, last, len(specs))])
+            for owner, first, last in zip(owners, ends, ends[1:], strict=False)
+            if first < last
         ]
+        asked = [share.ask("workers") for share in self._shares]
+        self._workers: list[Workers] = [_result_of(workers) for workers in asked]
 
     def resume_after(self, sweeps: int) -> None:
         self.sweeps = sweeps
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         shared = ray.put(begin)
-        for done in self._ask("begin", [(shared,)] * len(self._parts)):
+        for done in [share.ask("begin", shared) for share in self._shares]:
             _result_of(done)
         self.sweeps += 1
 
     def sweep(self, sweep: Sweep, params: Any, *, keep: bool = True) -> Any:
         for attempt in range(ATTEMPTS):
             try:
-                total = _result_of(self._tree(sweep, params, keep))
+                total = _result_of(self._sum(sweep, params, keep))
                 break
             except ray.exceptions.RayError:  # what a process took with it
                 if attempt == ATTEMPTS - 1:
@@ -303,35 +338,29 @@ class RayFold:
         self.sweeps += keep
         return whole(deepcopy(total))  # what Ray gives cannot be written to
 
-    def _tree(self, sweep: Sweep, params: Any, keep: bool) -> Any:
-        """Reference to the sum: neighbours are added where they are, and their sums likewise."""
+    def _sum(self, sweep: Sweep, params: Any, keep: bool) -> Any:
+        """Reference to the sum of all branches: neighbours are added where the first of them is,
+        and their sums likewise."""
         shared, everything = ray.put(sweep), ray.put(params)
-        sums = self._ask(
-            "sweep",
-            [
-                (shared, self._params(workers, params, everything), self.sweeps, keep)
-                for workers in self._workers
-            ],
-        )
-        owners = self._owners
-        while len(sums) > 1:
-            pairs = zip(owners[::2], sums[::2], sums[1::2], strict=False)
-            odd = sums[-1:] if len(sums) % 2 else []
-            sums = [owner.sum_of.remote(one, other) for owner, one, other in pairs] + odd
-            owners = owners[::2]
-        return sums[0]
-
-    def _ask(self, what: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call a method of each part's owner, and return references to the results."""
-        return [
-            getattr(owner, what).remote(part, *more)
-            for owner, part, more in zip(self._owners, self._parts, arguments, strict=True)
-        ]
+        tree = Tree(_add_where_one_is)
+        for share, workers in zip(self._shares, self._workers, strict=True):
+            own = self._params(workers, params, everything)
+            n = len(share.branches)
+            sums = share.ask("sweep", shared, own, self.sweeps, keep, n=n)
+            for branch, total in zip(share.branches, [sums] if n == 1 else sums, strict=True):
+                tree.add((share.owner, total), len(branch))
+        return tree.result()[1]
 
     def _params(self, workers: Workers, params: Any, everything: Any) -> Any:
         if len(workers) > MOST_WORKERS_CUT * self._n_workers:
             return everything
         return only(params, workers, self._n_workers)
+
+
+def _add_where_one_is(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Of two owners and references to their sums the first, and a reference to the sum of both."""
+    owner, total = one
+    return owner, owner.sum_of.remote(total, other[1])
 
 
 def _parts(blocks: StoredBlocks, run: int, n: int) -> list[StoredBlocks]:

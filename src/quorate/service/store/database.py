@@ -17,9 +17,11 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Dialect,
     Engine,
     Executable,
     Integer,
+    Select,
     Table,
     Text,
     bindparam,
@@ -275,8 +277,9 @@ def _insert_arrays(into: Sequence[Table]) -> str:
         cells = [func.unnest(_parameter(column)) for column in table.columns]
         added = insert(table).from_select([column.name for column in table.columns], select(*cells))
         parts.append(added.cte(f"to_{table.name}"))
-    whole = select(literal_column("1")).add_cte(*parts)
-    return str(whole.compile(dialect=postgresql.psycopg.dialect()))
+    whole: Select[Any] = select(literal_column("1")).add_cte(*parts)
+    dialect: Dialect = postgresql.psycopg.dialect()  # type: ignore[no-untyped-call]
+    return str(whole.compile(dialect=dialect))
 
 
 def _parameter(column: Column[Any]) -> ColumnElement[Any]:

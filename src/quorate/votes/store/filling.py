@@ -64,7 +64,10 @@ MARKED = b"A store of votes, by Quorate.\n"
 UNKNOWN_ROWS = 1e8
 COMPRESSED_ROW = 5.0  # bytes
 SAMPLE = 1 << 16  # bytes from which the length of a row is estimated
-MOST_PARTS = 4096
+MOST_PARTS, WORTH_A_PART = (
+    4096,
+    1_000_000,
+)  # rows that are worth a part of their own, if others wait for work
 
 
 class Progress(Protocol):
@@ -337,7 +340,8 @@ class _Filling:
         origin = fingerprint(batches, known, self.source.how(batches))
         rows, row_bytes = _guess_rows(batches)
         require_disk(self.root, rows * (row_bytes + DISK_ROW))
-        n_parts = min(MOST_PARTS, 1 + int(1.3 * rows / self.sizes.part_rows))
+        needed, shared = 1 + int(1.3 * rows / self.sizes.part_rows), int(rows / WORTH_A_PART)
+        n_parts = min(MOST_PARTS, max(needed, min(self.n_pieces, shared)))
         shuffle = Shuffle(self.root, n_parts, self.size or LEAST_BLOCK, self.sizes.limits)
         scattered = self._scatter(shuffle, batches, rows)
         workers, worker_codes = merged([s.workers for s in scattered])
@@ -405,7 +409,7 @@ class _Filling:
         order = Order(edges, tasks, votes, self.size or block_size(int(tasks[-1] + votes[-1])))
         arrange = partial(shuffle.arrange, parts, order, n_workers=n_workers, used=used)
         arranged: list[ArrangedBlocks] = []
-        runs = order.runs(self.sizes.blocks)
+        runs = order.runs(min(self.sizes.blocks, -(-(order.n_cuts - 1) // self.n_pieces)))
         for run in self.each(arrange, runs):
             arranged.append(run)
             self.say("writing blocks", len(arranged), len(runs))
