@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from threading import Barrier, Event
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from tests.models.test_models import CASES
 
 from quorate import EBCC, M3V, Auto, Disk, Labels, Result, Threads, TwoKinds, fit
 from quorate.engines.wire import SomeRows, only, sum_of, whole
-from quorate.model import Tree, run_length
+from quorate.model import Tree, branches, run_length
 from quorate.models.em import EM
 
 SLOWLY = (EM, EBCC, M3V, TwoKinds)  # what takes many steps, of which the last are as the first
@@ -67,19 +68,19 @@ def test_ray_gives_the_bits_of_threads(name: str, cluster: Any) -> None:
         assert_same(fit(model, labels), fit(model, labels, engine=cluster))
 
 
-def test_the_order_of_adding_is_that_of_any_parts() -> None:
-    """Sums of 1, 2, 4, ... runs, added as a tree, are the sum of all at once, to the bit."""
+def test_the_order_of_adding_is_that_of_any_shares() -> None:
+    """However runs are shared, the sums of the branches in each add up to the same bits."""
     random = np.random.default_rng(0)
     for n in (1, 7, 8, 9, 40, 100, 129):
         numbers = [(float(number),) for number in 10.0 ** random.uniform(-8, 8, n)]
         expected = added(numbers)
-        for size in (1, 2, 4, 8):
-            sums = [added(numbers[at : at + size]) for at in range(0, n, size)]
-            while len(sums) > 1:
-                odd = sums[-1:] if len(sums) % 2 else []
-                pairs = zip(sums[::2], sums[1::2], strict=False)
-                sums = [sum_of(one, other) for one, other in pairs] + odd
-            assert sums[0] == expected
+        for n_shares in (1, 2, 3, 5, 8):
+            ends = [0, *sorted(random.integers(0, n + 1, n_shares - 1).tolist()), n]
+            tree = Tree(sum_of)
+            for first, last in pairwise(ends):
+                for branch in branches(first, last, n):
+                    tree.add(added(numbers[branch.start : branch.stop]), len(branch))
+            assert tree.result() == expected
 
 
 def added(numbers: list[tuple[float]]) -> Any:
@@ -117,6 +118,8 @@ def test_what_travels_has_the_rows_of_its_workers_only() -> None:
     expected[[8, 9]] = 2 * table[[8, 9]]
     np.testing.assert_array_equal(total.table, expected)
     np.testing.assert_array_equal(total.shares, 2 * params.shares)
+    twice = whole(sum_of(sent, sent))
+    np.testing.assert_array_equal(twice.table, 2 * back.table)
     np.testing.assert_array_equal(sent.table.values, table[[2, 3, 8, 9]])  # not changed
 
 
