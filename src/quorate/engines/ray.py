@@ -1,7 +1,7 @@
 """Blocks swept by the processes of a Ray cluster: for votes larger than a machine.
 
 Each actor owns some parts of the blocks and loads them itself from the store, which every node has
-to reach. An iteration sends the parameters out, to each part only the rows of its own workers, and
+to reach. An iteration sends the parameters out, to each actor only the rows of its own workers, and
 adds the statistics as a tree that never passes through the driver: the order is that of the other
 engines, and so are the bits. A sweep can be repeated, since it reads the states of the last one
 and writes its own elsewhere: an actor, a node or a driver may be lost at any moment.
@@ -59,7 +59,7 @@ ATTEMPTS = 20  # at a sweep, when more is lost than Ray itself can restore
 PARTS_PER_ACTOR = 4
 AHEAD = 2  # items that a process has to do, with the one that it is at
 CPU_PER_ACTOR = 0.01  # small, so that the actors of a lost node find room on the others
-MOST_WORKERS_CUT = 0.5  # share of workers beyond which a part gets all parameters
+MOST_WORKERS_CUT = 0.5  # share of workers beyond which an actor gets all parameters
 
 
 class Part:
