@@ -20,6 +20,10 @@ from quorate.votes.blocks import Blocks
 from quorate.votes.store import Storage, StoredBlocks
 
 
+AHEAD = 2  # items of a thread, with the one that it is at, that may wait for others
+LARGE_TABLE = 64e6  # bytes of statistics, of which as few as can be are to wait
+
+
 class States(Protocol):
     """The local state of each block: a list, or files."""
 
@@ -68,8 +72,10 @@ class Threads:
         """End the threads; what they are writing is finished, what waits is dropped."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Map a function over items, in order, at most two items a thread ahead."""
+    def map(
+        self, function: Callable[[Any], Any], items: Iterable[Any], ahead: int = AHEAD
+    ) -> Iterator[Any]:
+        """Map a function over items, in order, at most so many items a thread `ahead`."""
         items = list(items)
         if self.n_threads == 1 or len(items) == 1:
             yield from map(function, items)
@@ -78,7 +84,7 @@ class Threads:
         try:
             for item in items:
                 waiting.append(self._pool.submit(function, item))
-                if len(waiting) > 2 * self.n_threads:
+                if len(waiting) > ahead * self.n_threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -125,10 +131,11 @@ class ThreadFold:
                 total = add(total, stats)
             return total
 
-        tree = Tree()
-        length = run_length(len(blocks), self._shape)
+        tree, shape = Tree(), self._shape
+        length = run_length(len(blocks), shape)
         runs = [range(at, min(at + length, len(blocks))) for at in range(0, len(blocks), length)]
-        for total in self.threads.map(sweep_run, runs):
+        table = 8 * shape.n_workers * shape.n_classes**2
+        for total in self.threads.map(sweep_run, runs, 1 if table > LARGE_TABLE else AHEAD):
             tree.add(total)
         return tree.result()
 
