@@ -19,7 +19,6 @@ from quorate.model import Tree, add, run_length
 from quorate.votes.blocks import Blocks
 from quorate.votes.store import Storage, StoredBlocks
 
-
 AHEAD = 2  # items of a thread, with the one that it is at, that may wait for others
 LARGE_TABLE = 64e6  # bytes of statistics, of which as few as can be are to wait
 
