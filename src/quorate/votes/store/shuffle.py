@@ -255,16 +255,17 @@ class Shuffle:
         """Tasks whose first rows are between two, in order: their names, numbers of votes, and
         votes."""
         some = [self._slice(part, low, high) for part in parts]
+        names = pl.concat([names for names, *_ in some])
         first, said, worker, label = (
             np.concatenate(arrays) for arrays in zip(*(arrays for _, *arrays in some), strict=True)
         )
+        del some
         order = np.argsort(first)
         starts = said.cumsum(dtype=np.int64) - said
         moved = said[order]
         vote = np.repeat(starts[order] - (moved.cumsum(dtype=np.int64) - moved), moved)
         vote += np.arange(len(vote))
-        names = pl.concat([names for names, *_ in some]).gather(order)
-        return names, moved, worker[vote], label[vote]
+        return names.gather(order), moved, worker[vote], label[vote]
 
     def _slice(
         self, part: int, low: np.uint64, high: np.uint64
