@@ -40,7 +40,7 @@ PER_TASK, CLASSES = 5, 4
 LOCAL = ("--engine", "ray")
 ITERATIONS = ("-m", "dawid-skene", "--tol", "0", "--max-iter", "25")
 ON_DISK = ("--memory", "4GB")
-PATIENCE = 3600  # seconds
+PATIENCE = 600  # seconds
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from quorate.card import card
 from quorate.engines.disk import temporary
 from quorate.engines.engine import Fold, Sweep
 from quorate.engines.states import StoredStates
-from quorate.engines.threads import cores
+from quorate.engines.threads import AHEAD, cores
 from quorate.engines.wire import Workers, only, sum_of, whole
 from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
@@ -57,7 +57,6 @@ except ImportError:
 
 ATTEMPTS = 20  # at a sweep, when more is lost than Ray itself can restore
 PARTS_PER_ACTOR = 4
-AHEAD = 2  # items that a process has to do, with the one that it is at
 CPU_PER_ACTOR = 0.01  # small, so that the actors of a lost node find room on the others
 MOST_WORKERS_CUT = 0.5  # share of workers beyond which an actor gets all parameters
 

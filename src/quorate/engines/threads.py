@@ -19,7 +19,7 @@ from quorate.model import Tree, add, run_length
 from quorate.votes.blocks import Blocks
 from quorate.votes.store import Storage, StoredBlocks
 
-AHEAD = 2  # items of a thread, with the one that it is at, that may wait for others
+AHEAD = 2  # items of a thread or process, with the one that it is at, that may wait for others
 LARGE_TABLE = 64e6  # bytes of statistics, of which as few as can be are to wait
 
 
@@ -74,7 +74,8 @@ class Threads:
     def map(
         self, function: Callable[[Any], Any], items: Iterable[Any], ahead: int = AHEAD
     ) -> Iterator[Any]:
-        """Map a function over items, in order, at most so many items a thread `ahead`."""
+        """Map a function over items, in order; `ahead` is the maximum number of items for each
+        thread that are begun before the first of them is asked for."""
         items = list(items)
         if self.n_threads == 1 or len(items) == 1:
             yield from map(function, items)

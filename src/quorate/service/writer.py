@@ -119,8 +119,7 @@ class Writer:
             group = Group(self._receipts(jobs, look_up))
             answers = self._drafted(group, jobs)
             if not look_up and any(failure and job.key for job, _, failure in answers):
-                self._write(jobs, look_up=True)
-                return
+                raise RepeatedError("A key may have been used before.")
             self._commit(group, len(jobs))
         except BaseException as error:
             if isinstance(error, RepeatedError) and not look_up:

@@ -114,7 +114,7 @@ class Store:
                     lock = select(func.pg_try_advisory_lock(LOCK))
                     if not writer.execute(lock).scalar():
                         return False
-            with writer.begin():
+            with _transaction(writer):
                 migrate(writer, self.place)
             self.leads = True
             return True
@@ -138,8 +138,7 @@ class Store:
                 )
             assert self._writer is not None
             try:
-                self._writer.execution_options(one_statement=not changes.statements)
-                with self._writer.begin():
+                with _transaction(self._writer, several=bool(changes.statements)):
                     self._insert({table: rows for table, rows in changes.rows.items() if rows})
                     for statement, values in changes.statements:
                         self._writer.execute(statement, values or {})
@@ -241,7 +240,7 @@ def beside(address: str) -> Iterator[Connection]:
         _require_own_file(Path(address))
     engine = _postgresql(address) if is_postgresql(address) else _sqlite(Path(address))
     try:
-        with _to_write(engine) as connection, connection.begin():
+        with _to_write(engine) as connection, _transaction(connection):
             migrate(connection, masked(address))
             yield connection
     except exc.SQLAlchemyError as error:
@@ -252,12 +251,20 @@ def beside(address: str) -> Iterator[Connection]:
 
 
 def _to_write(engine: Engine) -> Connection:
-    """A connection whose transactions begin as the engines here say; on PostgreSQL one statement
-    needs none around it."""
+    """A connection for `_transaction`."""
     connection = engine.connect().execution_options(immediate=True)
     if engine.dialect.name == "postgresql":
         connection.execution_options(isolation_level="AUTOCOMMIT")
     return connection
+
+
+@contextmanager
+def _transaction(connection: Connection, *, several: bool = True) -> Iterator[None]:
+    """A transaction of several statements, or of one, which on PostgreSQL is one by itself."""
+    with connection.begin():
+        if several and connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("BEGIN")
+        yield
 
 
 @cache
@@ -337,17 +344,9 @@ def _postgresql(address: str) -> Engine:
         ) from None
     url = "postgresql+psycopg://" + address.split("://", 1)[1]
     try:
-        engine = create_engine(url, connect_args={"connect_timeout": 5}, pool_pre_ping=True)
+        return create_engine(url, connect_args={"connect_timeout": 5}, pool_pre_ping=True)
     except (exc.ArgumentError, ValueError):
         raise UsageError(f"{masked(address)} is no address of a PostgreSQL database.") from None
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        options = connection.get_execution_options()
-        if options.get("immediate") and not options.get("one_statement"):
-            connection.exec_driver_sql("BEGIN")
-
-    return engine
 
 
 def _file_lock(path: Path) -> sqlite3.Connection:

@@ -64,10 +64,8 @@ MARKED = b"A store of votes, by Quorate.\n"
 UNKNOWN_ROWS = 1e8
 COMPRESSED_ROW = 5.0  # bytes
 SAMPLE = 1 << 16  # bytes from which the length of a row is estimated
-MOST_PARTS, WORTH_A_PART = (
-    4096,
-    1_000_000,
-)  # rows that are worth a part of their own, if others wait for work
+MOST_PARTS = 4096
+WORTH_A_PART = 1_000_000  # rows, where there are more processes or threads than parts
 
 
 class Progress(Protocol):
