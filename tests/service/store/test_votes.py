@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+from sqlalchemy import func, select, text
 
 from quorate.errors import DataError
 from quorate.online import Online
 from quorate.online.keeping import Keeper
-from quorate.service.failures import UnavailableError
+from quorate.service.failures import RepeatedError, UnavailableError
 from quorate.service.store import ProjectVotes, Store, tables
 from quorate.service.store.database import Changes, back_up
 
@@ -177,4 +178,25 @@ def test_what_is_asked_for_is_found_and_nothing_else(address: str) -> None:
     found = kept.receipts(["b", "zz", keys[3]])
     assert sorted(map(tuple, found)) == [("b", 2, 1, "d"), (keys[3], 3, 1, "d")]
     assert not kept.receipts(["zz"]) and not ProjectVotes(store, 2).receipts(["a"])
+    store.close()
+
+
+def test_what_fails_half_way_leaves_nothing(address: str) -> None:
+    """Rows of two tables of which the second refuses, and rows before a statement that fails."""
+    store = with_project(address)
+    refused, failing = Changes(), Changes()
+    for changes in (refused, failing):
+        changes.add(tables.votes, [(1, 1, 0, 0, 0)])
+    refused.add(tables.classes, [(1, 0, "again")])
+    failing.run(text("INSERT INTO nowhere VALUES (1)"))
+    with pytest.raises(RepeatedError):
+        store.write(refused)
+    with pytest.raises(UnavailableError, match="nowhere"):
+        store.write(failing)
+    votes = select(func.count()).select_from(tables.votes)
+    assert store.read(lambda connection: connection.execute(votes).scalar()) == 0
+    whole = Changes()
+    whole.add(tables.votes, [(1, 1, 0, 0, 0)])
+    store.write(whole)
+    assert store.read(lambda connection: connection.execute(votes).scalar()) == 1
     store.close()
