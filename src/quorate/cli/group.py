@@ -7,21 +7,18 @@ import gc
 import io
 import os
 import re
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from quorate.arguments import nearest
 from quorate.cli.commands import SUMMARIES
+from quorate.cli.stopping import TERMINATED, stopping_tidily, tidy_in_peace
 from quorate.errors import QuorateError, UsageError, masked, printable
 
 DEFAULT = "aggregate"
-INTERRUPTED, TERMINATED = 130, 143
+INTERRUPTED = 130
 NOBODY_READS = 141  # what a shell reports of a program that a closed pipe has ended
 # Imports make many objects and no garbage: they are not searched for any.
 OBJECTS_TO_START = 100_000
@@ -48,9 +45,9 @@ class Commands(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show every letter
                 stream.reconfigure(errors="backslashreplace")
-        with _terminated_tidily():
+        with stopping_tidily():
             code = self._run(args, **extra)
-        atexit.register(_tidy_in_peace)
+        atexit.register(tidy_in_peace)
         sys.exit(code)
 
     def _run(self, args: Any, **extra: Any) -> int:
@@ -187,25 +184,6 @@ def _no_such_option(error: click.NoSuchOption) -> str:
     path = error.ctx.command_path if error.ctx else "quorate"
     advice = f"did you mean {meant}?" if meant else f"see `{path} --help`."
     return f"There is no option {given}: {advice}"
-
-
-@contextmanager
-def _terminated_tidily() -> Iterator[None]:
-    """SIGTERM ends what is under way as an exception would, so that it tidies up."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _tidy_in_peace() -> None:
-    """What is said and done is over: what is left to remove is removed whoever interrupts."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
 
 
 def _stopped_in_a_library(error: BaseException) -> int:
