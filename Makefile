@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: each would compile all modules anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test pytest lint docs reference pictures papers papers-quick figures bench field estimate \
+.PHONY: demo test pytest thorough lint docs reference pictures papers papers-quick figures bench field estimate \
   chaos chaos-quick fuzz load fuzz-serve label-studio lock clean
 
 demo: $(VENV)/.installed
@@ -22,6 +22,10 @@ pytest: $(VENV)/.installed-dev
 	rm -rf screenshots
 	OPENBLAS_NUM_THREADS=1 QUORATE_SCREENSHOTS=$(CURDIR)/screenshots \
 	  $(BIN)/pytest -n auto --dist worksteal
+
+# The same tests, whose random examples, seeds and attacks are many times as many; hours.
+thorough:
+	QUORATE_TESTS=thorough $(MAKE) --no-print-directory pytest
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.effort import THOROUGH
 
 from quorate.engines.threads import cores
 
@@ -22,11 +23,10 @@ settings.register_profile(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=30,
+    max_examples=300 if THOROUGH else 20,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", settings.get_profile("quorate"), max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quorate"))
+settings.load_profile("quorate")
 
 # What takes long, by the fixtures that say so. Tests of a group share what takes long to start; a
 # cluster of its own cannot be joined while this process is part of another.
