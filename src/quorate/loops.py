@@ -92,15 +92,26 @@ def _prefetch(context: Any, table: Any, index: Any) -> Any:
     return types.void(table, types.uintp), emit
 
 
+def _registers(context: Any, width: Any) -> Any:
+    """Room for a row on the stack. Nothing else can point to it, unlike to an array, so that the
+    compiler keeps it in registers and need not write it after every addition."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return cgutils.alloca_once(builder, ir.DoubleType(), size=width.literal_value)
+
+    return types.CPointer(types.float64)(width), emit
+
+
 insert_function: Any = cgutils.get_or_insert_function
 prefetch: Any = intrinsic(_prefetch)
+registers: Any = intrinsic(prefer_literal=True)(_registers)
 
 
 def _gather(width: int, ahead: int) -> Loop:
     """The sum of the rows that each task touches, and of a row that is added to all."""
 
     def gather(indptr: Any, row: Any, table: Any, plus: Any, out: Any) -> None:
-        sums = np.empty(width)
+        sums = registers(width)
         last = len(row) - 1
         start = np.uintp(0)
         for task in range(len(indptr) - 1):
@@ -126,7 +137,7 @@ def _add(width: int, ahead: int) -> Loop:
     """Add each task's values to the rows that it touches."""
 
     def add(indptr: Any, row: Any, values: Any, into: Any) -> None:
-        own = np.empty(width)
+        own = registers(width)
         last = len(row) - 1
         start = np.uintp(0)
         for task in range(len(indptr) - 1):
