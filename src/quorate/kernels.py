@@ -470,7 +470,13 @@ def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = No
     n_classes = counts.shape[1]
     by_worker = counts.reshape(-1, n_classes, n_classes)
     log = buffers.empty(by_worker.shape)
+    loops = _compiled_near(counts, len(counts)) if prior is None else None
     for some in row_chunks(by_worker):
+        if loops is not None:
+            flat = log[some].reshape(-1)
+            loops.shares_of_labels(by_worker[some].reshape(-1), smoothing, flat)
+            log_or(flat, out=flat)
+            continue
         known = by_worker[some] + smoothing
         if prior is not None:
             known += prior[some].transpose(0, 2, 1)
@@ -541,7 +547,12 @@ def entropy(shares: Floats) -> Floats:
 
 
 def column_sums(values: Floats) -> Floats:
-    return np.array([column.sum() for column in values.T])
+    loops = _compiled_near(values, len(values))
+    if loops is None:
+        return np.array([column.sum() for column in values.T])
+    sums = np.empty(values.shape[1])
+    loops.column_sums(values.reshape(-1), sums)
+    return sums
 
 
 def row_sums(values: Floats) -> Floats:
