@@ -571,6 +571,22 @@ def row_sums(values: Floats) -> Floats:
     return total
 
 
+def label_sums(values: Floats) -> Floats:
+    """Sum ``[worker, 1, state]`` over the labels of ``values[worker, label, state]``, in the order
+    of NumPy's sum, which is several times slower over an axis so short.
+
+    Examples:
+        >>> label_sums(np.array([[[0.5, 0.25], [1.0, 2.0]]]))
+        array([[[1.5 , 2.25]]])
+    """
+    sums: Floats
+    if values.shape[2] == 1 or not values.flags.c_contiguous:  # einsum would add in another order
+        sums = values.sum(axis=1, keepdims=True)
+    else:
+        sums = np.einsum("wls->ws", values)[:, None]
+    return sums
+
+
 def row_max(values: Floats) -> Floats:
     """Highest value of each row."""
     highest: Floats
