@@ -29,13 +29,17 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def everything(case: dict[str, Any]) -> list[bytes]:
-    """The bits of all that can be compiled: gathering, normalising, scattering."""
+    """The bits of all that can be compiled: gathering, normalising, scattering, and sums and shares
+    of that."""
     incidence = kernels.incidence(case["indptr"], case["row"], case["height"], case["weight"])
     gathered = incidence.gather(case["table"], case["plus"])
     bits = [gathered.tobytes(), incidence.gather(case["table"]).tobytes()]
     posterior, log_sum = kernels.normalise(gathered)
     counts = incidence.scatter(posterior).dense()
-    return [*bits, *(each.tobytes() for each in (posterior, log_sum, counts))]
+    classes, width = kernels.column_sums(posterior), counts.shape[1]
+    shares = kernels.log_shares(counts[: len(counts) // width * width], case["smoothing"])
+    found = (posterior, log_sum, counts, classes, shares)
+    return [*bits, *(each.tobytes() for each in found)]
 
 
 @st.composite
@@ -55,7 +59,8 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
     for read_only in (indptr, row, table, plus):  # as blocks in files are
         read_only.flags.writeable = False
     labels = {"indptr": indptr, "row": row, "height": height, "weight": weight}
-    return {**labels, "table": table, "plus": plus}
+    smoothing = draw(st.sampled_from((0.0, 0.01)))
+    return {**labels, "table": table, "plus": plus, "smoothing": smoothing}
 
 
 @pytest.mark.parametrize("large_table", [0, compiled.LARGE_TABLE], ids=["far", "near"])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quorate.loops import FarLoops, Loops
 
 VARIABLE = "QUORATE_COMPILED"
-PAYS_AFTER = 150_000_000  # labels and tasks of a fit that went through SciPy's and NumPy's loops
+PAYS_AFTER = 80_000_000  # labels and tasks of a fit that went through SciPy's and NumPy's loops
 LEAST = 10_000  # of these in one call
 WIDEST = 32  # columns, for a row to be worth unrolling
 LARGE_TABLE = 1_000_000  # numbers of a table whose rows are fetched ahead

@@ -18,6 +18,10 @@ from numba.extending import intrinsic
 
 Loop = Callable[..., None]
 
+# NumPy's sums: of so many numbers at most without halving, and of so many at once.
+FEW_ROWS, AT_ONCE = 128, 8
+DEEPEST = 64  # halves of halves
+
 FEW_LABELS = 16  # of a task, for each to be compared with all
 
 AHEAD = 24  # labels whose rows are fetched before they are needed, where a table is large
@@ -35,6 +39,8 @@ class Loops(NamedTuple):
     add: Loop
     less_highest: Loop
     to_shares: Loop
+    column_sums: Loop
+    shares_of_labels: Loop
 
 
 class FarLoops(NamedTuple):
@@ -49,6 +55,8 @@ def compile_near(width: int, **how: Any) -> Loops:
         *_gather_and_add(width, 0, how),
         _compiled(_less_highest(width), (NUMBERS, NUMBERS), how),
         _compiled(_to_shares(width), (NUMBERS, NUMBERS), how),
+        _compiled(_column_sums(width), (READ, NUMBERS), how),
+        _compiled(_shares_of_labels(width), (READ, types.float64, NUMBERS), how),
     )
 
 
@@ -92,15 +100,28 @@ def _prefetch(context: Any, table: Any, index: Any) -> Any:
     return types.void(table, types.uintp), emit
 
 
+def _registers(context: Any, width: Any) -> Any:
+    """Room for a row on the stack. Nothing else can point to it, unlike to an array, so that the
+    compiler keeps it in registers and need not write it after every addition."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return room_for(builder, ir.DoubleType(), size=width.literal_value)
+
+    return pointer_to(types.float64)(width), emit
+
+
 insert_function: Any = cgutils.get_or_insert_function
+room_for: Any = cgutils.alloca_once
+pointer_to: Any = types.CPointer
 prefetch: Any = intrinsic(_prefetch)
+registers: Any = intrinsic(prefer_literal=True)(_registers)
 
 
 def _gather(width: int, ahead: int) -> Loop:
     """The sum of the rows that each task touches, and of a row that is added to all."""
 
     def gather(indptr: Any, row: Any, table: Any, plus: Any, out: Any) -> None:
-        sums = np.empty(width)
+        sums = registers(width)
         last = len(row) - 1
         start = np.uintp(0)
         for task in range(len(indptr) - 1):
@@ -126,7 +147,7 @@ def _add(width: int, ahead: int) -> Loop:
     """Add each task's values to the rows that it touches."""
 
     def add(indptr: Any, row: Any, values: Any, into: Any) -> None:
-        own = np.empty(width)
+        own = registers(width)
         last = len(row) - 1
         start = np.uintp(0)
         for task in range(len(indptr) - 1):
@@ -178,6 +199,81 @@ def _to_shares(width: int) -> Loop:
             start += np.uintp(width)
 
     return to_shares
+
+
+def _column_sums(width: int) -> Loop:
+    """The sum of each column: of one half of the rows and of the other, as NumPy adds. While first
+    halves wait in `sums_before`, `rest` is the number of rows of each one's second half, or 0."""
+    side_by_side = AT_ONCE * width
+
+    def column_sums(values: Any, sums: Any) -> None:
+        rest, sums_before = np.zeros(DEEPEST, np.intp), np.empty(DEEPEST * width)
+        eight = registers(side_by_side)
+        n, start, depth = len(values) // width, 0, 0
+        while True:
+            while n > FEW_ROWS:
+                half = n // 2 - n // 2 % AT_ONCE
+                rest[depth], n = n - half, half
+                depth += 1
+            _sum_few(values, start, n, width, eight, sums)
+            start += n * width
+            while depth > 0 and rest[depth - 1] == 0:
+                depth -= 1
+                for k in range(width):
+                    sums[k] = sums_before[depth * width + k] + sums[k]
+            if depth == 0:
+                break
+            for k in range(width):
+                sums_before[(depth - 1) * width + k] = sums[k]
+            n, rest[depth - 1] = rest[depth - 1], 0
+
+    return column_sums
+
+
+@numba.njit(error_model="numpy")
+def _sum_few(values: Any, start: int, n: int, width: int, eight: Any, sums: Any) -> None:
+    """The sums of few rows: of every eighth, side by side, and of what is left over."""
+    step, at = AT_ONCE * width, np.uintp(start)
+    for k in range(step):
+        eight[k] = 0.0
+    for _ in range(n // AT_ONCE):
+        for k in range(step):
+            eight[k] += values[at + np.uintp(k)]
+        at += np.uintp(step)
+    for k in range(width):
+        first = (eight[k] + eight[width + k]) + (eight[2 * width + k] + eight[3 * width + k])
+        k4 = k + 4 * width
+        last = (eight[k4] + eight[width + k4]) + (eight[2 * width + k4] + eight[3 * width + k4])
+        sums[k] = first + last
+    for _ in range(n % AT_ONCE):
+        for k in range(width):
+            sums[k] += values[at + np.uintp(k)]
+        at += np.uintp(width)
+
+
+def _shares_of_labels(width: int) -> Loop:
+    """Each label's share of a worker's labels on tasks of one truth, as `kernels.log_shares` has
+    them before their logarithm."""
+    size = width * width
+
+    def shares_of_labels(counts: Any, smoothing: float, out: Any) -> None:
+        answered = registers(width)
+        start = np.uintp(0)
+        for _ in range(len(counts) // size):
+            for truth in range(width):
+                answered[truth] = 0.0
+            for label in range(0, size, width):
+                for truth in range(width):
+                    answered[truth] += counts[start + np.uintp(label + truth)] + smoothing
+            for truth in range(width):
+                answered[truth] = answered[truth] if answered[truth] > 0 else 1.0
+            for label in range(0, size, width):
+                for truth in range(width):
+                    at = start + np.uintp(label + truth)
+                    out[at] = (counts[at] + smoothing) / answered[truth]
+            start += np.uintp(size)
+
+    return shares_of_labels
 
 
 def _sort_rows(indptr: Any, row: Any) -> None:

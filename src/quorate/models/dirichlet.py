@@ -37,8 +37,16 @@ def mean_log(concentration: Floats, axis: int = -1) -> Floats:
     from quorate.special import digamma  # slow to import, and for few models
 
     log: Floats = digamma(concentration)
-    log -= digamma(concentration.sum(axis=axis, keepdims=True))
+    log -= digamma(_sums(concentration, axis))
     return log
+
+
+def _sums(concentration: Floats, axis: int) -> Floats:
+    """The sum along an axis, which is kept."""
+    if concentration.ndim == 3 and axis == 1:
+        return kernels.label_sums(concentration)
+    sums: Floats = concentration.sum(axis=axis, keepdims=True)
+    return sums
 
 
 def divergence(
@@ -51,7 +59,7 @@ def divergence(
     more: Floats = concentration - prior
     return float(
         np.sum(more * (mean_log(concentration, axis) if log is None else log))
-        + np.sum(gammaln(concentration.sum(axis=axis)) - gammaln(concentration).sum(axis=axis))
+        + np.sum(gammaln(_sums(concentration, axis)) - _sums(gammaln(concentration), axis))
         - _log_normalisers(prior, concentration.shape, axis)
     )
 
@@ -124,7 +132,7 @@ def prior_draws(counts: Floats, row_prior: RowPrior) -> PriorDraws:
     for some in kernels.row_chunks(counts):
         prior = row_prior(counts[some])
         expected += (prior * (digamma(counts[some] + prior) - digamma(prior))).sum(axis=0)
-        precision, n = prior.sum(axis=-2), counts[some].sum(axis=1)
+        precision, n = _sums(prior, prior.ndim - 2), kernels.label_sums(counts[some])
         rate += float(np.sum(digamma(n + precision) - digamma(precision)))
     return PriorDraws(expected, rate)
 

@@ -214,11 +214,11 @@ def _row_prior(crowd: Floats, kappa: float) -> dirichlet.RowPrior:
     of_class /= of_class.sum(axis=0)  # M[z]
 
     def prior(counts: Floats) -> Floats:
-        own = counts.reshape(len(counts), *by_kind.shape).sum(axis=3)
+        own = kernels.row_sums(counts.reshape(-1, KINDS)).reshape(-1, *of_class.shape)
         ratio = (own + OWN_RATIO * of_class) / of_class  # omega / M, but for a factor of the row
-        rows: Floats = of_kind * ratio[..., None]
-        rows *= kappa / rows.sum(axis=1, keepdims=True)
-        return rows.reshape(counts.shape)
+        rows: Floats = (of_kind * ratio[..., None]).reshape(counts.shape)
+        rows *= kappa / kernels.label_sums(rows)
+        return rows
 
     return prior
 
