@@ -19,7 +19,7 @@ from quorate.votes.faults import shown
 BASE = 260e6  # bytes of the program itself, with its libraries
 BATCH_ROW = 260  # bytes in memory for each row of a batch that is read and scattered
 PART_ROW = 230  # for each row of a part that is put task by task
-BLOCK_ROW = 180  # for each row of the blocks that are arranged together
+BLOCK_ROW = 200  # for each row of the blocks that are arranged together
 DISK_ROW = 60  # bytes on disk for each row beside the names of its task, at the worst moment
 LEAST = 400e6
 THREAD = 500e6  # bytes for each of the threads that fill a store at the same time
