@@ -427,7 +427,7 @@ def permuted_classes_permute_the_answer(case: Case) -> None:
 
 
 def _assert_equivariant(case: Case, what: str) -> None:
-    for seed in seeds(3, 20):
+    for seed in seeds(5, 20):
         problem = case.problem(seed)
         order = {
             "tasks": np.arange(len(problem.votes)),
@@ -443,7 +443,7 @@ def _assert_equivariant(case: Case, what: str) -> None:
 
 
 def order_of_a_tasks_labels_is_nothing(case: Case) -> None:
-    for seed in seeds(3, 20):
+    for seed in seeds(5, 20):
         problem = case.problem(seed)
         backwards = replace(problem, votes=[said[::-1] for said in problem.votes])
         before, after = fitted(case, seed), case.fit(backwards)
@@ -458,7 +458,7 @@ def objective_never_falls(case: Case) -> None:
     if case.skips_zeros:
         pytest.skip("without its zero factors the product is no likelihood, and may well fall")
     phases = set()
-    for seed in seeds(6, 30):
+    for seed in seeds(12, 30):
         problem = case.problem(seed, n_classes=2 + seed % 3, n_tasks=30)
         tight = {"tol": 1e-12} if hasattr(case.any_model, "tol") else {}
         steps = case.fit(problem, **tight).steps
@@ -698,7 +698,7 @@ def _weights(result: Result) -> Floats:
 
 def tasks_without_labels_teach_nothing(case: Case) -> None:
     """Whatever is learned is the same without them, and of them only the prior is known."""
-    for seed in seeds(4, 20):
+    for seed in seeds(8, 20):
         problem = case.problem(seed)
         more = replace(problem, votes=[*problem.votes, [], [], []])
         before, after = fitted(case, seed), case.fit(more)

@@ -23,7 +23,7 @@ settings.register_profile(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=300 if THOROUGH else 20,
+    max_examples=300 if THOROUGH else 30,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("quorate")
