@@ -7,5 +7,9 @@ import os
 THOROUGH = os.environ.get("QUORATE_TESTS") == "thorough"
 
 
+def times(few: int, many: int) -> int:
+    return many if THOROUGH else few
+
+
 def seeds(few: int, many: int) -> range:
-    return range(many if THOROUGH else few)
+    return range(times(few, many))

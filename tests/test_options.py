@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from tests.checks import small_blocks
 
 import quorate
 from quorate import DawidSkene, Labels, Majority, OneCoin, Ordered, UsageError, fit
 from quorate.models import METHODS, MODELS, Given, Spectral, make, method_name, method_named, named
 from quorate.options import Options, option, options_of
+from quorate.votes import MemoryBlocks
 
 LABELS = Labels.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [0, 0, 1, 1, 1])
 
@@ -137,16 +139,16 @@ def test_a_function_is_a_method() -> None:
     assert result.objective == vote.objective and result.converged
 
 
-def test_a_function_sees_all_votes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = Labels.blocks
-    monkeypatch.setattr(Labels, "blocks", lambda labels: blocks(labels, 2))
+def test_a_function_sees_all_votes_at_once() -> None:
     seen = []
 
     def even(labels: Labels) -> Any:
         seen.append(labels.n_tasks)
         return np.full((labels.n_tasks, labels.n_classes), 0.5)
 
-    fit(Given(even), LABELS)
+    with small_blocks(2):
+        assert len(MemoryBlocks(LABELS)) == 2
+        fit(Given(even), LABELS)
     assert seen == [2]
 
 

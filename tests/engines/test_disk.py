@@ -14,11 +14,14 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
+from tests.checks import small_blocks
 
 import quorate
 from quorate.cli import main
 from quorate.errors import DataError, QuorateError, UsageError
 from quorate.simulation import simulate
+from quorate.votes import MemoryBlocks
+from quorate.votes.store import StoredBlocks
 
 METHODS = [m.name for m in quorate.methods()]
 
@@ -291,6 +294,24 @@ def test_what_cannot_be_is_said_before_it_starts(
         quorate.aggregate(votes, **options)
     assert "\n" not in str(refused.value)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_a_few_blocks_are_read_once(few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = simulate(9, 400, 3, n_classes=2, seed=1).labels
+    read: list[int] = []
+    whole = StoredBlocks.__getitem__
+    monkeypatch.setattr(StoredBlocks, "__getitem__", lambda b, i: (read.append(i), whole(b, i))[1])
+    if not few:
+        monkeypatch.setattr("quorate.engines.threads.BLOCK_SIZE", labels.n_labels)
+    with small_blocks(200):
+        fold = quorate.Disk(1).over(MemoryBlocks(labels))
+    fold.begin(lambda block: None)
+    for _ in range(3):
+        n_labels = fold.sweep(lambda block, params, state: (None, (block.n_labels,)), None)
+        assert n_labels == (1200,)
+    assert len(set(read)) > 4
+    assert [read.count(i) for i in set(read)] == [1 if few else 4] * len(set(read))
 
 
 def test_too_many_workers_for_the_memory_is_said(tmp_path: Path) -> None:

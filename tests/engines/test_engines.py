@@ -10,25 +10,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from tests.checks import Case, assert_same_bits, small_blocks
+from tests.checks import SLOWLY, Case, assert_same_bits, small_blocks
 from tests.models.test_models import CASES
 
-from quorate import EBCC, M3V, Auto, Disk, Labels, Result, Threads, TwoKinds, fit
+from quorate import Auto, Disk, Labels, Result, Threads, fit
 from quorate.engines.wire import SomeRows, only, sum_of, whole
 from quorate.model import Tree, branches, run_length
-from quorate.models.em import EM
-
-SLOWLY = (EM, EBCC, M3V, TwoKinds)  # what takes many steps, of which the last are as the first
+from quorate.votes import MemoryBlocks
 
 
 def problem_in_many_blocks(case: Case) -> tuple[Any, Labels]:
     problem = case.problem(3, n_tasks=60, n_workers=8)
     labels = case.labels(problem)
-    n_blocks = len(list(labels.blocks()))
+    n_blocks = len(MemoryBlocks(labels))
     assert n_blocks > 2 * run_length(n_blocks, labels) > 2
     model = case.model(problem)
     if isinstance(model, SLOWLY):
-        model = replace(model, max_iter=min(model.max_iter, 20))
+        model = replace(model, max_iter=min(model.max_iter, 6))
     return model, labels
 
 

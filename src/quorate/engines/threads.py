@@ -14,7 +14,7 @@ from quorate.card import card
 from quorate.engines.engine import Fold, Sweep
 from quorate.engines.states import StoredStates
 from quorate.errors import require_number
-from quorate.labels import Labels
+from quorate.labels import BLOCK_SIZE, Labels
 from quorate.model import Tree, add, run_length
 from quorate.votes.blocks import Blocks
 from quorate.votes.store import Storage, StoredBlocks
@@ -114,7 +114,7 @@ class ThreadFold:
 
     def begin(self, begin: Callable[[Labels], Any]) -> None:
         def begin_one(i: int) -> None:
-            self.states[i] = begin(self.blocks[i])
+            self.states[i] = begin(self._block(i))
 
         for _ in self.threads.map(begin_one, range(len(self.blocks))):
             pass
@@ -149,7 +149,8 @@ class ThreadFold:
 
 class StreamFold(ThreadFold):
     """Blocks in files, of which only a few are in memory at a time: each is read when a thread
-    comes to it, those that follow are fetched meanwhile, and its state is written to a file."""
+    comes to it, those that follow are fetched meanwhile, and its state is written to a file. Blocks
+    that are no more than one of the usual size, all together, are read once and stay."""
 
     blocks: StoredBlocks
 
@@ -159,6 +160,8 @@ class StreamFold(ThreadFold):
         if self._kept is not None:
             self.states = self._kept
         self._empty = blocks.shape
+        self._few = blocks.n_tasks + blocks.n_labels <= BLOCK_SIZE
+        self._read: dict[int, Labels] = {}
 
     def resume_after(self, sweeps: int) -> None:
         if self._kept is not None:
@@ -184,6 +187,10 @@ class StreamFold(ThreadFold):
         return self._empty
 
     def _block(self, index: int) -> Labels:
+        if self._few:
+            if index not in self._read:
+                self._read[index] = self.blocks[index]
+            return self._read[index]
         self.blocks.fetch_after(index, 2 * self.threads.n_threads)
         return self.blocks[index]
 
