@@ -16,11 +16,12 @@ test: $(VENV)/.installed-dev
 	@$(MAKE) --no-print-directory -j2 pytest lint
 
 # Workers, two more than there are cores, take over each other's tests, of which the longest come
-# first (tests/conftest.py). They share the cores: BLAS with threads of its own only makes them wait.
+# first (tests/conftest.py). They share the cores: BLAS and polars with threads of their own only
+# make them wait.
 # Screenshots of what tests look at in a browser are left in screenshots/.
 pytest: $(VENV)/.installed-dev
 	rm -rf screenshots
-	OPENBLAS_NUM_THREADS=1 QUORATE_SCREENSHOTS=$(CURDIR)/screenshots \
+	OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1 QUORATE_SCREENSHOTS=$(CURDIR)/screenshots \
 	  $(BIN)/pytest -n auto --dist worksteal
 
 # The same tests, whose random examples, seeds and attacks are many times as many; hours.

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.effort import THOROUGH
+from tests.effort import times
 
 from quorate.engines.threads import cores
 
@@ -23,7 +23,7 @@ settings.register_profile(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=300 if THOROUGH else 30,
+    max_examples=times(15, 300),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("quorate")

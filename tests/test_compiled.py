@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import times
 
 from quorate import Auto, DawidSkene, Disk, Labels, Threads, compiled, fit, kernels
 
@@ -65,7 +66,9 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
 
 @pytest.mark.parametrize("large_table", [0, compiled.LARGE_TABLE], ids=["far", "near"])
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=times(20, 60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(case=cases())
 def test_same_bits(

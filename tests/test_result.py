@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import times
 
 import quorate
 from quorate import DataError, Labels, Result, UsageError
@@ -334,7 +335,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(length=st.integers(0, 10**6))
-@settings(max_examples=100)
+@settings(max_examples=times(50, 100))
 def test_a_file_cut_short(saved: Path, length: int) -> None:
     content = saved.read_bytes()
     path = saved.with_name("cut.quorate")
@@ -343,7 +344,7 @@ def test_a_file_cut_short(saved: Path, length: int) -> None:
 
 
 @given(changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1))
-@settings(max_examples=300)
+@settings(max_examples=times(100, 300))
 def test_any_damage_gives_a_result_or_one_error(
     saved: Path, changes: list[tuple[int, int]]
 ) -> None:

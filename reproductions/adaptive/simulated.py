@@ -38,7 +38,7 @@ CROWDS, TREES = 3, 40
 
 
 def runs(plan: Plan) -> int:
-    return int(plan.pick(100, 4))
+    return int(plan.pick(100, 2))
 
 
 def budgets(plan: Plan) -> list[int]:

@@ -45,7 +45,7 @@ class Size:
 
 def sizes(plan: Plan) -> dict[str, Size]:
     full = {"mushroom": Size(1_500, 8), "vote": Size(435, 12)}
-    quick = {"mushroom": Size(400, 2), "vote": Size(435, 2)}
+    quick = {"mushroom": Size(400, 1), "vote": Size(435, 1)}
     chosen: dict[str, Size] = plan.pick(full, quick)
     return {name: size for name, size in chosen.items() if name in plan.here}
 

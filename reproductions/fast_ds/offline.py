@@ -50,7 +50,7 @@ TRIALS_AT_ONCE = 5
 
 def cells(plan: Plan) -> list[Cell]:
     here = [name for name in DATA_SETS if name in plan.here]
-    trials = plan.pick(40, 2)
+    trials = plan.pick(40, 1)
     return [
         *(Cell(f"sizes/{name}", sizes, {"name": name}, cost=0.2) for name in here),
         *(

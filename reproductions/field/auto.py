@@ -32,7 +32,7 @@ MOST_BELOW_VOTE, NEAR = 0.7, 1.5  # points
 
 def cells(plan: Plan, sets: Sequence[str], cost: float = 0.5) -> list[Cell]:
     of_auto = [Cell(f"auto/{name}", auto_on, {"name": name}, cost) for name in sets]
-    for folder in second_sets(plan)[: plan.pick(None, 2)]:
+    for folder in second_sets(plan)[plan.pick(slice(None), slice(-2, None))]:
         given = {"name": folder.name, "checksum": _checksum(folder)}
         of_auto.append(Cell(f"second/{folder.name}", auto_on_second, given, cost))
         of_auto.append(Cell(f"errors/{folder.name}", errors_on_second, given, 2 * cost))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.effort import THOROUGH
+from tests.effort import times
 
 from chaos import ATTACKS, command
 from chaos.attack import Attack, FailureError, Outcomes
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.usefixtures("a_minute")
 def test_some_of_every_attack_holds() -> None:
     """One trial at a time: the other core has other tests."""
-    seconds = 600 if THOROUGH else 60
+    seconds = times(30, 600)
     command = [sys.executable, "-m", "chaos", "--seconds", str(seconds), "--processes", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds + 340)
     assert done.returncode == 0, done.stdout[-8_000:] + done.stderr

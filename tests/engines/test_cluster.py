@@ -21,7 +21,7 @@ def processes_to_lose() -> None:
 @pytest.mark.usefixtures("processes_to_lose")
 def test_whatever_is_lost_the_labels_are_those_of_threads(tmp_path: Path) -> None:
     output = tmp_path / "cluster.json"
-    small = ["--rows", "200000", "--workers", "1000", "--one-cluster"]
+    small = ["--rows", "60000", "--workers", "300", "--one-cluster"]
     command = [sys.executable, str(SCRIPT), *small, "-o", str(output)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -82,10 +82,15 @@ def expected(votes: Path) -> pl.DataFrame:
     return labels
 
 
-@pytest.mark.parametrize("size", [10, 1_000, 30_000, 300_000, 500_000, 700_000, 1_000_000])
-@pytest.mark.parametrize("where", ["--store", "--engine"])
+@pytest.mark.parametrize(
+    ("where", "size"),
+    [
+        *(("--store", size) for size in (10, 1_000, 30_000, 300_000, 500_000, 700_000, 1_000_000)),
+        *(("--engine", size) for size in (1_000, 300_000, 700_000)),
+    ],
+)
 def test_a_full_disk_is_one_sentence(
-    votes: Path, expected: pl.DataFrame, size: int, where: str, tmp_path: Path
+    votes: Path, expected: pl.DataFrame, where: str, size: int, tmp_path: Path
 ) -> None:
     store, temporary = tmp_path / "store", tmp_path / "temporary"
     temporary.mkdir()

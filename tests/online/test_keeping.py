@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.effort import times
 from tests.online.test_online import METHODS, crowd_votes, state_of
 
 import quorate
@@ -356,12 +357,13 @@ def test_cut_short_anywhere_it_has_happened_or_not(
         lambda o: (o.remove(*votes[3][:2]), o.n_votes),
         lambda o: o.settle(),
     ]
+    step = {False: times(67, 29), True: times(331, 149)}
     for number, call in enumerate(calls):
         without, with_it = begun(None), begun(None)
         call(with_it)
         possible = [known_of(without), known_of(with_it)]
         for kept in (False, True):
-            for line in range(len(method), 100_000, 149 if kept else 29):
+            for line in range(len(method), 100_000, step[kept]):
                 place = tmp_path / f"{number}-{line}" if kept else None
                 online = begun(place)
                 if not cut_short(lambda online=online, call=call: call(online), line):

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import times
 from tests.naive import online as naive
 
 import quorate
@@ -82,7 +83,7 @@ def test_what_is_taken_back_was_never_there(method: str, votes: list[Vote], data
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=20)
+@settings(max_examples=times(10, 20))
 @given(votes=votes_of)
 def test_one_task_in_python_is_one_task_in_arrays(method: str, votes: list[Vote]) -> None:
     """Both ways of the schedule, on the same votes."""
@@ -223,7 +224,7 @@ def test_a_half_life_weighs_alike_one_by_one_and_together(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=40)
+@settings(max_examples=times(15, 40))
 @given(votes=votes_of, half_life=st.sampled_from([0.01, 0.5, 3, 200]), size=st.integers(1, 4))
 def test_with_a_half_life_it_is_the_slow_oracle(
     method: str, votes: list[Vote], half_life: float, size: int
@@ -247,7 +248,7 @@ def test_no_half_life_and_no_batch_gives_what_is_no_number(
 ) -> None:
     """Long runs of votes at random, as rows and as tables."""
     random = np.random.default_rng(int(half_life * 10) + batch)
-    task, worker, label = (random.integers(n, size=900).tolist() for n in (200, 7, 4))
+    task, worker, label = (random.integers(n, size=times(300, 900)).tolist() for n in (200, 7, 4))
     online = Online(method, half_life=half_life)
     for start in range(0, len(task), batch):
         some = slice(start, start + batch)

@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import times
 
 import quorate
 from quorate import DataError, UsageError, fit, metrics, simulate
@@ -588,7 +589,7 @@ def possible(options: dict[str, Any]) -> bool:
     return per_task is None or per_task <= n
 
 
-@settings(max_examples=200)
+@settings(max_examples=times(66, 200))
 @given(OPTIONS)
 def test_any_size_gives_a_whole_crowd_or_one_sentence(options: dict[str, Any]) -> None:
     if not possible(options):

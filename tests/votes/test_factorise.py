@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.effort import times
 
 from quorate.votes import factorise
 from quorate.votes.factorise import codes_of
@@ -60,7 +61,7 @@ def test_codes_are_a_dictionarys_in_blocks_of_any_size(column: pl.Series, size: 
 
 
 @given(COLUMNS, st.integers(0, 3))
-@settings(max_examples=50)
+@settings(max_examples=times(25, 50))
 def test_no_two_values_share_a_code_though_they_share_hashes(column: pl.Series, bits: int) -> None:
     hashes = factorise._hashes
 

@@ -25,6 +25,7 @@ import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
+from tests.effort import times
 
 import quorate
 from quorate import Majority
@@ -741,7 +742,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("suffix", [*VALID, ".csv.gz", ".csv.zst", ".jsonl.gz"])
 @given(content=ANYTHING)
-@settings(max_examples=150)
+@settings(max_examples=times(50, 150))
 @example(content=b"task,worker,label\n1,a,x\n\n")
 @example(content=b'task,worker,"label\n1,a,x\n')
 @example(content=b"\xef\xbb\xbf")
@@ -767,7 +768,7 @@ CHANGES = st.builds(
     ("suffix", "number"), [(suffix, i) for suffix in VALID for i in range(len(VALID[suffix]))]
 )
 @given(change=CHANGES)
-@settings(max_examples=100)
+@settings(max_examples=times(50, 100))
 def test_any_damage_gives_rows_or_one_error(
     scratch: Path, suffix: str, number: int, change: Change
 ) -> None:
@@ -783,7 +784,7 @@ class Input(NamedTuple):
 
 
 @given(content=st.one_of(ANYTHING, st.sampled_from([c for cs in VALID.values() for c in cs])))
-@settings(max_examples=200)
+@settings(max_examples=times(66, 200))
 def test_any_bytes_on_standard_input(content: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdin", Input(io.BytesIO(content)))
@@ -798,7 +799,7 @@ NAME = st.one_of(
 
 
 @given(rows=st.lists(st.tuples(NAME, NAME, NAME), min_size=1, max_size=12))
-@settings(max_examples=100)
+@settings(max_examples=times(50, 100))
 def test_any_text_reads_the_same_from_every_format(scratch: Path, rows: list[Any]) -> None:
     """CSV makes numbers of what looks like numbers; but for that all formats are one."""
     rows = [("kept", "kept", "kept"), *rows]

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import times
 
 import quorate
 from quorate.votes import read_votes
@@ -77,7 +78,7 @@ def test_tidy_holds_for_several_right_answers() -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "A", " a", "b", "B ", "a  c", "A C", "7", "x"]), min_size=1))
-@settings(max_examples=60)
+@settings(max_examples=times(30, 60))
 def test_tidy_loses_no_vote(labels: list[str]) -> None:
     rows = [(task, "ann", label) for task, label in enumerate(labels)]
     votes = read_votes(rows, tidy=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import quorate
@@ -105,7 +105,6 @@ def wide_frames(draw: st.DrawFn) -> pl.DataFrame:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(frame=wide_frames())
-@settings(max_examples=30)
 def test_any_cells_give_exactly_their_votes(
     kind: str, frame: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -122,7 +121,6 @@ def test_any_cells_give_exactly_their_votes(
 
 
 @given(cells_of=st.lists(st.lists(st.one_of(st.none(), WORDS), min_size=3, max_size=3), min_size=1))
-@settings(max_examples=30)
 def test_any_matrix_of_words_gives_exactly_its_votes(cells_of: list[list[Any]]) -> None:
     rows = [
         (task, worker, label)

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import times
 
 from quorate.errors import DataError
 from quorate.votes.readers import nearly, reader_named, readers, recognised
@@ -173,7 +174,7 @@ def changed(value, data):
 
 
 @given(data=st.data(), tool=st.sampled_from([*TOOLS]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=times(50, 100), deadline=None)
 def test_what_is_not_as_its_tool_writes_it_gives_votes_or_one_sentence(data, tool):
     file = next(f for t, f in FILES if t == tool and f.endswith(("json", "jsonl")))
     content = (EXPORTS / tool / file).read_text()

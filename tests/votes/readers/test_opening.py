@@ -18,6 +18,7 @@ import pytest
 import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.effort import times
 
 from quorate.errors import DataError
 from quorate.votes.readers.opening import Look, Opened, opened_bytes, opened_table
@@ -49,7 +50,7 @@ def file(content: bytes) -> Opened:
     return opened_bytes(content, "export")
 
 
-@settings(max_examples=100)
+@settings(max_examples=times(50, 100))
 @given(
     written=st.sampled_from(sorted(WRITTEN)),
     packed=st.sampled_from(sorted(PACKED)),
