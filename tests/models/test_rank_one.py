@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.checks import assert_sound
+from tests.effort import seeds
 from tests.reproductions.test_published_figures import gold_codes, votes_of
 
 import quorate
@@ -68,7 +69,7 @@ def test_on_the_ring_it_beats_vectors_of_all_agreements(rival: Model) -> None:
 @cache
 def mean_error(graph: str, n_tasks: int, model: Model = QUICK) -> float:
     errors = []
-    for seed in range(60):
+    for seed in seeds(24, 60):
         random = np.random.default_rng(seed)
         skill = random.permutation(np.linspace(0.8, -0.3, 11))
         crowd = crowd_on(graph, n_tasks, skill, random)
