@@ -36,34 +36,37 @@ def _codes_and_firsts(column: pl.Series, seed: int) -> CodesAndFirsts:
         return code, is_first
     late_code, is_first_late = _codes_and_firsts(column.filter(late), seed + 1)
     late_rows = np.flatnonzero(late)
-    first, late_first = np.flatnonzero(is_first), late_rows[is_first_late]
-    is_first[late_first] = True
-    all_first = np.flatnonzero(is_first)
-    code = np.searchsorted(all_first, first).astype(code.dtype)[code]
-    code[late_rows] = np.searchsorted(all_first, late_first)[late_code]
+    is_first[late_rows] = is_first_late
+    is_late = late[is_first]  # by the code that a value has in the end
+    code = np.flatnonzero(~is_late).astype(code.dtype)[code]
+    code[late_rows] = np.flatnonzero(is_late)[late_code]
     return code, is_first
 
 
 def _codes_by_slot(column: pl.Series, seed: int) -> CodesAndFirsts:
     """One pass of hash factorisation, assuming no collisions.
 
-    A slot holds the index of the first row that hashes to it, and after that row's block its code
-    minus the number of rows, which is negative and so always the minimum."""
+    A slot holds the code of the value that hashes to it, or -1; while a block's new values are
+    coded, the row of the first of them."""
     n_rows, n_codes = len(column), 0
     n_slots = max(BLOCK, 1 << (n_rows // 2).bit_length())  # a few values hardly ever collide
-    slots = np.full(n_slots, n_rows, dtype=np.int32 if n_rows <= LARGEST_CODE else np.int64)
+    slots = np.full(n_slots, -1, dtype=np.int32 if n_rows <= LARGEST_CODE else np.int64)
     code = np.empty(n_rows, dtype=slots.dtype)
-    is_first = np.empty(n_rows, dtype=bool)
+    is_first = np.zeros(n_rows, dtype=bool)
     for start in range(0, n_rows, BLOCK):
-        block = slice(start, min(start + BLOCK, n_rows))
+        block = slice(start, start + BLOCK)
         slot = _hashes(column[block], seed) & (n_slots - 1)
-        row = np.arange(block.start, block.stop, dtype=slots.dtype)
-        np.minimum.at(slots, slot, row)
-        is_first[block] = slots[slot] == row
-        new = slot[is_first[block]]
-        slots[new] = np.arange(n_codes, n_codes + len(new)) - n_rows
-        n_codes += len(new)
-        code[block] = slots[slot] + n_rows
+        found = slots[slot]
+        new = np.flatnonzero(found < 0)
+        if len(new):
+            new_slot = slot[new]
+            slots[new_slot[::-1]] = new[::-1]  # the last to be assigned stays
+            first = new[slots[new_slot] == new]
+            slots[slot[first]] = np.arange(n_codes, n_codes + len(first))
+            n_codes += len(first)
+            found[new] = slots[new_slot]
+            is_first[start + first] = True
+        code[block] = found
     return code, is_first
 
 
