@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -38,7 +40,9 @@ def _codes_and_firsts(column: pl.Series, seed: int) -> CodesAndFirsts:
     late_rows = np.flatnonzero(late)
     is_first[late_rows] = is_first_late
     is_late = late[is_first]  # by the code that a value has in the end
-    code = np.flatnonzero(~is_late).astype(code.dtype)[code]
+    in_the_end = np.flatnonzero(~is_late).astype(code.dtype)
+    for block in _blocks(len(code)):
+        code[block] = in_the_end[code[block]]
     code[late_rows] = np.flatnonzero(is_late)[late_code]
     return code, is_first
 
@@ -53,10 +57,9 @@ def _codes_by_slot(column: pl.Series, seed: int) -> CodesAndFirsts:
     slots = np.full(n_slots, -1, dtype=np.int32 if n_rows <= LARGEST_CODE else np.int64)
     code = np.empty(n_rows, dtype=slots.dtype)
     is_first = np.zeros(n_rows, dtype=bool)
-    for start in range(0, n_rows, BLOCK):
-        block = slice(start, start + BLOCK)
+    for block in _blocks(n_rows):
         slot = _hashes(column[block], seed) & (n_slots - 1)
-        found = slots[slot]
+        found = np.take(slots, slot, out=code[block], mode="clip")  # in range, and so unchecked
         new = np.flatnonzero(found < 0)
         if len(new):
             new_slot = slot[new]
@@ -65,8 +68,7 @@ def _codes_by_slot(column: pl.Series, seed: int) -> CodesAndFirsts:
             slots[slot[first]] = np.arange(n_codes, n_codes + len(first))
             n_codes += len(first)
             found[new] = slots[new_slot]
-            is_first[start + first] = True
-        code[block] = found
+            is_first[block.start + first] = True
     return code, is_first
 
 
@@ -84,7 +86,11 @@ def _differs(
 ) -> NDArray[np.bool_]:
     """Whether each row's value differs from the name of its code."""
     differs = np.empty(len(column), dtype=bool)
-    for start in range(0, len(column), BLOCK):
-        block = slice(start, start + BLOCK)
+    for block in _blocks(len(column)):
         differs[block] = names.gather(code[block]).ne_missing(column[block])
     return differs
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    for start in range(0, n_rows, BLOCK):
+        yield slice(start, start + BLOCK)
