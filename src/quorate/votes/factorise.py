@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
@@ -84,10 +85,22 @@ def _hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
 def _differs(
     column: pl.Series, names: pl.Series, code: NDArray[np.signedinteger]
 ) -> NDArray[np.bool_]:
-    """Whether each row's value differs from the name of its code."""
+    """Whether each row's value differs from the name of its code; every other block is compared in
+    a thread beside, as the longest column is the last to be coded."""
     differs = np.empty(len(column), dtype=bool)
-    for block in _blocks(len(column)):
-        differs[block] = names.gather(code[block]).ne_missing(column[block])
+    blocks = list(_blocks(len(column)))
+
+    def compare(some: list[slice]) -> None:
+        for block in some:
+            differs[block] = names.gather(code[block]).ne_missing(column[block])
+
+    if len(blocks) == 1:
+        compare(blocks)
+        return differs
+    with ThreadPoolExecutor(1) as beside:
+        others = beside.submit(compare, blocks[1::2])
+        compare(blocks[::2])
+        others.result()
     return differs
 
 
