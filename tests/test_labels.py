@@ -190,6 +190,11 @@ def test_repeats_are_what_a_worker_says_after_the_first(visits: list[tuple[int, 
     pairs = [visit[:2] for visit in visits]
     again = [i for i, pair in enumerate(pairs) if pair in pairs[:i]]
     assert sorted(labels.repeats().tolist()) == again
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("quorate.labels.LEAST_BLOCK", 1)  # in several blocks
+        assert sorted(labels.repeats().tolist()) == again
+        later = [i - labels.indptr[3] for i in again if i >= labels.indptr[3]]
+        assert sorted(labels[3:].repeats().tolist()) == later
     once = labels.without_repeats()
     assert once.label.tolist() == np.delete(label, again).tolist()
     assert np.repeat(np.arange(7), once.n_said).tolist() == np.delete(task, again).tolist()

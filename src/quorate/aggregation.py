@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from quorate.kernels import Floats
 from quorate.labels import Labels
 from quorate.model import AnyModel
 from quorate.models import METHODS, Auto, Ordered, Taught, method_name, named
-from quorate.multilabel import Multilabel
 from quorate.result import Result
 from quorate.trust import Check, decide, n_decided, scale_of
 from quorate.votes import (
@@ -41,6 +40,9 @@ from quorate.votes import worker_kinds as kinds_of
 from quorate.votes.doubts import MANY_NUMBERS, are_numbers, doubts
 from quorate.votes.several import known_answers, never_chosen, questions, read_answer_sets
 from quorate.votes.store import Progress, Storage
+
+if TYPE_CHECKING:
+    from quorate.multilabel import Multilabel
 
 MANY_VOTES = 2_000_000  # with which known answers are not compared unasked
 # With no more votes, and so many numbers as classes, it is tested whether these have an order. More
@@ -369,6 +371,8 @@ def _discounted(
 
 def _each_option(votes: Votes, gold: Any, plan: Plan, separator: str | None) -> Multilabel:
     """Carry out the plan for every option by itself."""
+    from quorate.multilabel import Multilabel  # slow to import
+
     names = votes.codebook.classes
     chosen = sum(int((block.label >= 0).sum()) for block in votes.blocks)
     known: Any = repeat(None)

@@ -259,6 +259,13 @@ class Labels:
 
     def repeats(self) -> NDArray[np.integer]:
         """Indices of the labels of a task that the same worker had labelled before."""
+        found = [np.empty(0, dtype=self.indptr.dtype)]
+        for block in self.blocks(max(LEAST_BLOCK, self.n_workers)):  # sorted in a cache
+            start = self.indptr[block.first_task - self.first_task]
+            found.append(start + block._repeats_by_worker())
+        return np.concatenate(found)
+
+    def _repeats_by_worker(self) -> NDArray[np.integer]:
         place = np.arange(self.n_labels, dtype=self.indptr.dtype)
         shape = (self.n_tasks, self.n_workers)
         by_worker = csr_array((place, self.worker, self.indptr), shape=shape).tocsc()

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.checks import small_blocks
 
 import quorate
@@ -17,7 +19,7 @@ from quorate.cli import main
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.models import METHODS, make
-from quorate.trust.correlated import Group, agreement
+from quorate.trust.correlated import Group, agreement, pairs
 from quorate.trust.correlated.groups import vote_weights
 
 WEIGHING = [name for name, method in METHODS.items() if method.takes_weights]
@@ -419,3 +421,18 @@ def test_on_published_crowds_nobody_is_discounted_but_copies(name: str, data: Pa
     assert groups == [[worst, *range(labels.n_workers, labels.n_workers + 10)]]
     assert np.mean(before != answers("dawid-skene", weighed)) <= 0.01
     assert np.mean(before != answers("dawid-skene", copied)) > 0.02
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 12))
+def test_no_pair_that_shares_enough_is_overlooked(seed: int, n_workers: int, most: int) -> None:
+    random = np.random.default_rng(seed)
+    said = random.integers(0, min(most, n_workers) + 1, 60)
+    workers = [random.permutation(n_workers)[:n] for n in said]
+    task, worker = np.repeat(np.arange(60), said), np.concatenate(workers)
+    labels = Labels.from_codes(task, worker, np.zeros_like(worker), n_workers=n_workers)
+    shares = [0]
+    if labels.n_labels:
+        shares += [int(run.shared.max(initial=0)) for run in pairs.count_pairs(labels, 0)[0]]
+    assert all(pairs.may_share(labels, least) for least in range(1, max(shares) + 1))
+    assert not pairs.may_share(labels, 61)

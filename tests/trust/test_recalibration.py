@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import quorate
 from quorate.answers import Overview, least_confidence, stratum
 from quorate.kernels import Floats
 from quorate.model import Calibration
 from quorate.trust import Check, ExpectedError, Shift, class_share_intervals
-from quorate.trust.recalibration import GRID
+from quorate.trust.recalibration import GRID, _normal_cdf
 
 
 def answers(confidence: Floats) -> Overview:
@@ -138,3 +139,8 @@ def test_the_strata_of_answers_in_loops() -> None:
         int((posterior.max(axis=1) < 0.6).sum()),
         int((gold >= 0).sum()),
     )
+
+
+def test_the_normal_distribution_function_is_scipys() -> None:
+    scores = np.append(np.linspace(-12, 12, 2401), [-np.inf, np.inf, 9.0]).reshape(-1, 2)
+    np.testing.assert_allclose(_normal_cdf(scores), ndtr(scores), rtol=0, atol=1e-15)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -36,34 +39,37 @@ def _codes_and_firsts(column: pl.Series, seed: int) -> CodesAndFirsts:
         return code, is_first
     late_code, is_first_late = _codes_and_firsts(column.filter(late), seed + 1)
     late_rows = np.flatnonzero(late)
-    first, late_first = np.flatnonzero(is_first), late_rows[is_first_late]
-    is_first[late_first] = True
-    all_first = np.flatnonzero(is_first)
-    code = np.searchsorted(all_first, first).astype(code.dtype)[code]
-    code[late_rows] = np.searchsorted(all_first, late_first)[late_code]
+    is_first[late_rows] = is_first_late
+    is_late = late[is_first]  # by the code that a value has in the end
+    in_the_end = np.flatnonzero(~is_late).astype(code.dtype)
+    for block in _blocks(len(code)):
+        code[block] = in_the_end[code[block]]
+    code[late_rows] = np.flatnonzero(is_late)[late_code]
     return code, is_first
 
 
 def _codes_by_slot(column: pl.Series, seed: int) -> CodesAndFirsts:
     """One pass of hash factorisation, assuming no collisions.
 
-    A slot holds the index of the first row that hashes to it, and after that row's block its code
-    minus the number of rows, which is negative and so always the minimum."""
+    A slot holds the code of the value that hashes to it, or -1; while a block's new values are
+    coded, the row of the first of them."""
     n_rows, n_codes = len(column), 0
     n_slots = max(BLOCK, 1 << (n_rows // 2).bit_length())  # a few values hardly ever collide
-    slots = np.full(n_slots, n_rows, dtype=np.int32 if n_rows <= LARGEST_CODE else np.int64)
+    slots = np.full(n_slots, -1, dtype=np.int32 if n_rows <= LARGEST_CODE else np.int64)
     code = np.empty(n_rows, dtype=slots.dtype)
-    is_first = np.empty(n_rows, dtype=bool)
-    for start in range(0, n_rows, BLOCK):
-        block = slice(start, min(start + BLOCK, n_rows))
+    is_first = np.zeros(n_rows, dtype=bool)
+    for block in _blocks(n_rows):
         slot = _hashes(column[block], seed) & (n_slots - 1)
-        row = np.arange(block.start, block.stop, dtype=slots.dtype)
-        np.minimum.at(slots, slot, row)
-        is_first[block] = slots[slot] == row
-        new = slot[is_first[block]]
-        slots[new] = np.arange(n_codes, n_codes + len(new)) - n_rows
-        n_codes += len(new)
-        code[block] = slots[slot] + n_rows
+        found = np.take(slots, slot, out=code[block], mode="clip")  # in range, and so unchecked
+        new = np.flatnonzero(found < 0)
+        if len(new):
+            new_slot = slot[new]
+            slots[new_slot[::-1]] = new[::-1]  # the last to be assigned stays
+            first = new[slots[new_slot] == new]
+            slots[slot[first]] = np.arange(n_codes, n_codes + len(first))
+            n_codes += len(first)
+            found[new] = slots[new_slot]
+            is_first[block.start + first] = True
     return code, is_first
 
 
@@ -79,9 +85,25 @@ def _hashes(values: pl.Series, seed: int) -> NDArray[np.int64]:
 def _differs(
     column: pl.Series, names: pl.Series, code: NDArray[np.signedinteger]
 ) -> NDArray[np.bool_]:
-    """Whether each row's value differs from the name of its code."""
+    """Whether each row's value differs from the name of its code; every other block is compared in
+    a thread beside, as the longest column is the last to be coded."""
     differs = np.empty(len(column), dtype=bool)
-    for start in range(0, len(column), BLOCK):
-        block = slice(start, start + BLOCK)
-        differs[block] = names.gather(code[block]).ne_missing(column[block])
+    blocks = list(_blocks(len(column)))
+
+    def compare(some: list[slice]) -> None:
+        for block in some:
+            differs[block] = names.gather(code[block]).ne_missing(column[block])
+
+    if len(blocks) == 1:
+        compare(blocks)
+        return differs
+    with ThreadPoolExecutor(1) as beside:
+        others = beside.submit(compare, blocks[1::2])
+        compare(blocks[::2])
+        others.result()
     return differs
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    for start in range(0, n_rows, BLOCK):
+        yield slice(start, start + BLOCK)

@@ -11,7 +11,12 @@ from quorate import kernels, metrics
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 from quorate.trust.correlated.groups import Groups, group_numbers, groups_from_pairs, leaves_a_crowd
-from quorate.trust.correlated.pairs import ENOUGH_SHARED, PairCounts, count_pairs
+from quorate.trust.correlated.pairs import (
+    ENOUGH_SHARED,
+    PairCounts,
+    count_pairs,
+    may_share,
+)
 
 NEARLY_ALWAYS = (0.8, 0.9, 0.95, 0.98)  # agreement beyond chance: the first that leaves a crowd
 MIN_AGREEMENT = 0.2  # beyond chance
@@ -38,7 +43,7 @@ def pairs_to_test(labels: Labels, seed: int) -> list[PairCounts]:
     some = labels if taken.all() else labels.only(np.repeat(taken, labels.n_said))
     n_said = np.bincount(some.worker, minlength=labels.n_workers)
     busy = some.only((n_said >= ENOUGH_SHARED)[some.worker])
-    runs = count_pairs(busy, seed)[0] if busy.n_labels else ()
+    runs = count_pairs(busy, seed)[0] if may_share(busy, ENOUGH_SHARED) else ()
     return [pairs.where(pairs.shared >= ENOUGH_SHARED) for pairs in runs]
 
 

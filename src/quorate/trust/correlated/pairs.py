@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from quorate import kernels, metrics
 from quorate.kernels import Codes, Floats
-from quorate.labels import Labels
+from quorate.labels import FAR_APART, Labels
 from quorate.special import bdtrc, ndtr, ndtri
 
 RUN = 1_000_000  # pairs of labels in one sparse product
@@ -27,6 +27,7 @@ LEAST_COPIED = 0.25  # share of the labels
 MOST_SUSPECTS = 100_000
 SURE = 0.95
 SCORES = np.linspace(-20, 20, 4001)
+MOST_SLOT_BITS = 22  # of the slots in which pairs are counted to see whether any share enough
 
 
 class PairCounts(NamedTuple):
@@ -155,6 +156,30 @@ def _deviation(n_classes: int, pairs: int) -> float:
     its mean, times ``sqrt(N_ij)`` and for all pairs at once."""
     k = n_classes
     return k / (k - 1) * float(np.sqrt(np.log(2 * max(pairs, 1) / (1 - SURE)) / 2))
+
+
+def may_share(labels: Labels, least: int) -> bool:
+    """Whether a pair of workers can share so many tasks: no, where not even all pairs that are
+    hashed to one slot do. That is far cheaper than to count each pair by itself.
+
+    Examples:
+        >>> labels = Labels.from_codes([0, 0, 1, 1, 2, 2], [0, 1, 1, 0, 0, 2], [0, 0, 1, 1, 0, 1])
+        >>> may_share(labels, 2), may_share(labels, 3)
+        (True, False)
+    """
+    n_pairs = int((labels.n_said.astype(np.int64) ** 2).sum())
+    bits = min(n_pairs.bit_length(), MOST_SLOT_BITS)
+    pairs_in_slot = np.zeros(1 << bits, dtype=np.int32)
+    end, worker = np.repeat(labels.indptr[1:], labels.n_said), labels.worker.astype(np.uint64)
+    place, apart = np.arange(labels.n_labels), 1
+    one_more = np.int32(1)  # of the slots' own type, without which NumPy is many times slower
+    while len(place := place[place + apart < end[place]]):
+        one, other = worker[place], worker[place + apart]
+        pair = np.minimum(one, other) * np.uint64(labels.n_workers) + np.maximum(one, other)
+        slot = pair * FAR_APART >> np.uint64(64 - bits)
+        np.add.at(pairs_in_slot, slot.view(np.int64), one_more)
+        apart += 1
+    return bool(pairs_in_slot.max() >= least)
 
 
 def count_pairs(labels: Labels, seed: int) -> tuple[Iterator[PairCounts], bool]:
