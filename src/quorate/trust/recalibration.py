@@ -18,6 +18,7 @@ Expected errors and class shares are integrals over b, by strata of confidence.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ WEAK = 1.5  # spread of the prior where answers are known, so that these decide
 LEVEL = 0.9  # of intervals
 QUANTILES = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
 HALVINGS = 40  # of the interval that a quantile lies in
+FEW = 6_000  # values of the normal distribution function at once
 FAR_OUT = 9.0  # standard deviations, beyond which next to nothing is left
 
 
@@ -136,20 +138,20 @@ class ExpectedError(NamedTuple):
         if not tasks.sum():
             return cls(0.0, 0.0, 0.0)
         errors = shift.mean_error(mean_error(overview), tasks)
-        return cls(*_share(errors, shift, float(tasks.sum())))
+        (found,) = _shares(errors[None], shift, float(tasks.sum()))
+        return cls(*found)
 
 
 def class_share_intervals(overview: Overview, shift: Shift) -> list[Share]:
     """The share of each class in all tasks, known ones among them: the answers, less the errors
     among them, and with errors elsewhere as the posterior would have it."""
-    n_classes = len(overview.answered)
     chosen, left = np.split(overview.strata[:, 1:], 2, axis=1)
     errors = shift.errors(mean_error(overview), tasks_by_stratum(overview))
     known = overview.answered - chosen.sum(axis=0)
     unknown = chosen.T @ (1 - errors) + left.T @ errors  # [class, b]
     n = max(overview.tasks, 1)
     shares = (unknown + known[:, None]) / n
-    return [Share(*_share(shares[c], shift, n)) for c in range(n_classes)]
+    return [Share(*found) for found in _shares(shares, shift, n)]
 
 
 def tasks_by_stratum(overview: Overview) -> Floats:
@@ -166,27 +168,36 @@ def mean_error(overview: Overview) -> Floats:
     return mean
 
 
-def _share(by_shift: Floats, shift: Shift, n: float) -> tuple[float, float, float]:
-    """The mean of a share that b tells, and its interval, with the chance of n draws."""
-    mean = float(by_shift @ shift.probability)
+def _shares(by_shift: Floats, shift: Shift, n: float) -> Iterator[tuple[float, float, float]]:
+    """The mean of each of the shares ``[share, b]`` that b tells, and its interval, with the chance
+    of n draws."""
+    means = by_shift @ shift.probability
     spread = np.sqrt(np.maximum(by_shift * (1 - by_shift), 0.25 / n) / n)
-    low, high = _quantiles(by_shift, spread, shift.probability)
-    return mean, min(low, mean), max(high, mean)
+    ends = _quantiles(by_shift, spread, shift.probability)
+    for mean, (low, high) in zip(means.tolist(), ends.tolist(), strict=True):
+        yield mean, min(low, mean), max(high, mean)
 
 
-def _quantiles(means: Floats, spreads: Floats, weights: Floats) -> tuple[float, float]:
-    """The ends, within 0 and 1, of the interval of a mixture of normal distributions."""
-    low, high = np.zeros(2), np.ones(2)
+def _quantiles(means: Floats, spreads: Floats, weights: Floats) -> Floats:
+    """The ends, within 0 and 1, of the intervals of mixtures of normal distributions, each with its
+    ``means`` and ``spreads`` in a row."""
+    low, high = np.zeros((len(means), 2)), np.ones((len(means), 2))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        too_low = _normal_cdf((middle[:, None] - means) / spreads) @ weights < QUANTILES
+        scores = (middle[:, :, None] - means[:, None]) / spreads[:, None]
+        too_low = _normal_cdf(scores) @ weights < QUANTILES
         low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
-    return float(low[0]), float(high[1])
+    return np.stack([low[:, 0], high[:, 1]], axis=1)
 
 
 def _normal_cdf(scores: Floats) -> Floats:
-    """The standard normal distribution function. SciPy's takes longer to load than the few values
-    that are asked for take here."""
+    """The standard normal distribution function. SciPy's takes longer to load than a few values
+    take here."""
+    if scores.size > FEW:
+        from quorate.special import ndtr  # slow to import
+
+        many: Floats = ndtr(scores)
+        return many
     below = (scores > 0).astype(np.float64)
     near = np.abs(scores) < FAR_OUT
     below[near] = [math.erfc(score) / 2 for score in (scores[near] / -math.sqrt(2)).tolist()]
