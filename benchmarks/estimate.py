@@ -38,7 +38,7 @@ import rank
 import scores
 from numpy.typing import NDArray
 from problems import Problem, crowd, crowds, panel_of, similar_judges
-from scipy.special import ndtri
+from scipy.special import bdtr, ndtri
 
 from quorate.estimation import alone, calibration, prediction, sampling
 from quorate.estimation.figures import Interval, Tasks, figure
@@ -256,7 +256,27 @@ def judge_misled(rows: list[Row], given: Given) -> bool:
     for row in rows:
         print(told_line(row))
     tell_narrower(rows, given.draws)
+    tell_attainable()
     return True
+
+
+def tell_attainable() -> None:
+    """At how many error rates no interval that goes by the number of errors among the known can
+    hold as often as asked, neither less nor more, where the consensus errs one way only.
+
+    At rates at which no error is known in more than 1 - LEAST of the draws, it has to hold there;
+    so it holds for at most k errors, for some k, and how often is one of few numbers."""
+    print("  of a consensus that errs one way, by how many of its errors are known:")
+    for n in KNOWN:
+        rate = np.linspace(0, 1 - (1 - LEAST) ** (1 / n), 2001)[1:]
+        held = bdtr(np.arange(n + 1)[:, None], n, rate)
+        never = ~((held >= LEAST) & (held <= MOST)).any(axis=0)
+        few = never[n * rate < 1].mean()
+        print(
+            f"    {n} known: no interval holds in {LEAST} to {MOST} of the draws at"
+            f" {never.mean():.0%} of error rates up to {rate[-1]:.1%}, {few:.0%} of those up to"
+            f" {1 / n:.1%}"
+        )
 
 
 # Public crowds

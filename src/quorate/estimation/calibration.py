@@ -41,7 +41,8 @@ right: then w is the root of s, which is narrower, and keeps half of the guard a
 wrong. The logarithm of the likelihood is multiplied by what makes its variance of theta T: by
 1 / (1 - n / N) where all were drawn alike. Where answers are further from p than v says, T is
 larger by the mean of (y - p)² / v, as far as there are answers to tell: (1) need not be right for
-the interval to hold. How well a row predicts is judged by the answers as they are, each counting 1.
+the interval to hold. How well a row predicts is judged by the answers with what they count: what
+it is to predict are the tasks whose answers are unknown.
 
 Values between 0 and 1 other than these two are taken for a quasi-likelihood: the log-likelihood is
 divided by their dispersion, the mean of (y - p)² / p(1 - p).
@@ -110,11 +111,6 @@ class Answers(NamedTuple):
         """Answers of tasks that were drawn evenly."""
         return cls.drawn(value, np.full(len(value), len(value) / n_tasks), n_tasks)
 
-    @property
-    def alike(self) -> Answers:
-        """The same answers, each of which counts 1."""
-        return self._replace(weight=np.ones(len(self.value)))
-
     def variance(self, spread: Floats) -> Floats:
         """The variance of the mean over all tasks (3), with ``spread[..., answer]`` the v of each
         known task."""
@@ -155,19 +151,16 @@ def evidence(
 ) -> Evidence:
     """The likelihood of the answers under every candidate and slope, where theta may be."""
     tables = [LevelTable.of(candidate, answers) for candidate in candidates]
-    even = bool((answers.weight == 1).all())
-    models = tables if even else [LevelTable.of(each, answers.alike) for each in candidates]
     prior = np.concatenate([candidate.log_prior for candidate in candidates])
 
     def at(angles: Floats) -> Evidence:
         theta = np.sin((angles[1:] + angles[:-1]) / 2) ** 2
         rows = [table.rows(theta) for table in tables]
         likelihood, level, variance, left = (np.concatenate(p) for p in zip(*rows, strict=True))
-        fit = likelihood if even else np.concatenate([each.rows(theta)[0] for each in models])
         sharp = likelihood * left[:, None] / dispersion
         half = level / (2 * dispersion)
         of_theta = _log_prior(level, angles)
-        fit, sharp = fit / dispersion + of_theta, sharp + of_theta
+        fit, sharp = likelihood / dispersion + of_theta, sharp + of_theta
         return Evidence(fit, sharp, half, prior, variance * dispersion, angles)
 
     coarse = at(np.linspace(*EVERYWHERE, COARSE + 1))
