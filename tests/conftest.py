@@ -39,7 +39,9 @@ IN_MEMORY, ROOM = Path("/dev/shm"), 8 * 2**30
 
 def pytest_configure() -> None:
     """Tests write thousands of small files and wait for each to be on the disk: they get files in
-    memory where there is room, unless TMPDIR says otherwise."""
+    memory where there is room, unless TMPDIR says otherwise. A cluster's processes, which Ray makes
+    give way to all others, get their turn beside other tests."""
+    os.environ.setdefault("RAY_worker_niceness", "0")
     if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and disk_usage(IN_MEMORY).free > ROOM:
         os.environ["TMPDIR"] = str(IN_MEMORY)
         tempfile.tempdir = None  # to be looked for again

