@@ -160,7 +160,8 @@ class StreamFold(ThreadFold):
         if self._kept is not None:
             self.states = self._kept
         self._empty = blocks.shape
-        self._few = blocks.n_tasks + blocks.n_labels <= BLOCK_SIZE
+        small = blocks.n_tasks + blocks.n_labels <= BLOCK_SIZE
+        self._few = small and self._empty.features is None  # of which there may be any number
         self._read: dict[int, Labels] = {}
 
     def resume_after(self, sweeps: int) -> None:
