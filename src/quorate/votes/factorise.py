@@ -52,7 +52,7 @@ def _codes_by_slot(column: pl.Series, seed: int) -> CodesAndFirsts:
     """One pass of hash factorisation, assuming no collisions.
 
     A slot holds the code of the value that hashes to it, or -1; while a block's new values are
-    coded, the row of the first of them."""
+    coded, the place in the block of the first of them."""
     n_rows, n_codes = len(column), 0
     n_slots = max(BLOCK, 1 << (n_rows // 2).bit_length())  # a few values hardly ever collide
     slots = np.full(n_slots, -1, dtype=np.int32 if n_rows <= LARGEST_CODE else np.int64)
@@ -94,7 +94,7 @@ def _differs(
         for block in some:
             differs[block] = names.gather(code[block]).ne_missing(column[block])
 
-    if len(blocks) == 1:
+    if len(blocks) < 2:
         compare(blocks)
         return differs
     with ThreadPoolExecutor(1) as beside:

@@ -11,12 +11,7 @@ from quorate import kernels, metrics
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 from quorate.trust.correlated.groups import Groups, group_numbers, groups_from_pairs, leaves_a_crowd
-from quorate.trust.correlated.pairs import (
-    ENOUGH_SHARED,
-    PairCounts,
-    count_pairs,
-    may_share,
-)
+from quorate.trust.correlated.pairs import ENOUGH_SHARED, PairCounts, count_pairs, may_share
 
 NEARLY_ALWAYS = (0.8, 0.9, 0.95, 0.98)  # agreement beyond chance: the first that leaves a crowd
 MIN_AGREEMENT = 0.2  # beyond chance

@@ -178,8 +178,10 @@ def may_share(labels: Labels, least: int) -> bool:
         pair = np.minimum(one, other) * np.uint64(labels.n_workers) + np.maximum(one, other)
         slot = pair * FAR_APART >> np.uint64(64 - bits)
         np.add.at(pairs_in_slot, slot.view(np.int64), one_more)
+        if pairs_in_slot[slot].max() >= least:
+            return True
         apart += 1
-    return bool(pairs_in_slot.max() >= least)
+    return False
 
 
 def count_pairs(labels: Labels, seed: int) -> tuple[Iterator[PairCounts], bool]:
