@@ -359,6 +359,12 @@ def test_weights_undo_a_sample_that_was_not_even() -> None:
     assert found.answers_alone == pytest.approx(len(yes) / 3000, abs=1e-6)
 
 
+def test_weights_of_no_column_are_one_sentence_that_names_no_option_there_is_not() -> None:
+    votes, gold = panel(100)
+    with pytest.raises(DataError, match=r"no column 'weight': .*; name one of them weight\.$"):
+        quorate.estimate(votes, gold=gold.head(20), sampling=votes)
+
+
 def test_without_gold_there_is_a_warning() -> None:
     votes, _ = panel(100)
     found = quorate.estimate(votes)

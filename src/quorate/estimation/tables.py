@@ -92,7 +92,7 @@ def _read(source: Any, role: str, reading: Reading) -> pl.DataFrame:
     if isinstance(source, Mapping):
         source = list(source.items())
     missing = missing_words(reading)
-    columns = {"task": columns_of(reading)["task"], role: role}
+    columns = {"task": columns_of(reading)["task"]}
     table = read_table(
         source, ("task", role), columns=columns, missing=missing, strict=False, by_place=True
     )
