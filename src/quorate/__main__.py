@@ -1,5 +1,5 @@
 """`python -m quorate`."""
 
-from quorate.cli import main
+from quorate.cli import run
 
-main(prog_name="quorate")
+run()

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from quorate import __version__, buffers, compiled, kernels
+from quorate import __version__, buffers, chunks, compiled, kernels
 from quorate.answers import Answers, AnswersInFiles, KeepInFiles, KeepInMemory, Overview, Part
 from quorate.engines.engine import Engine, Fold, Sweep, no_state
 from quorate.engines.states import read_value, write_value
@@ -139,16 +139,16 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
         raise UsageError(f"{type(model).__name__} takes all votes alike: they can have no weight.")
     if isinstance(blocks, MemoryBlocks):
         model = model.with_votes(blocks.labels)
-    storage, shape = request.engine.storage, blocks.shape
+    storage, shape, n_threads = request.engine.storage, blocks.shape, request.engine.n_threads
     if storage is not None:
-        threads = request.engine.n_threads
-        require_room(model, storage.memory, threads, shape.n_workers, shape.n_classes)
+        require_room(model, storage.memory, n_threads, shape.n_workers, shape.n_classes)
     require_sensible(model, shape)
     began = time.perf_counter()
     if isinstance(blocks, StoredBlocks):
         with writing(blocks.run.parent), _Workspace(model, blocks) as place:
             fold = request.engine.over(blocks, place.states)
-            state, notes = place.climb(_sparing(fold, model, shape), request)
+            with chunks.on_threads(n_threads):
+                state, notes = place.climb(_sparing(fold, model, shape), request)
             tally, tasks = conclude(model, fold, blocks, state.params, request)
             place.clear()
     else:
@@ -156,8 +156,9 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
             fold = request.engine.over(blocks)
             fold.begin(model.begin)
             listener = _progress_listener(request.progress, blocks.n_labels)
-            start = LoopState(model.start(blocks.shape))
-            state, notes = climb(model.phases(blocks.shape), fold, start, listener), ()
+            start = LoopState(model.start(shape))
+            with chunks.on_threads(n_threads):
+                state, notes = climb(model.phases(shape), fold, start, listener), ()
             tally, tasks = conclude(model, fold, blocks, state.params, request)
     return Fit(
         model=model,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import buffers, compiled
+from quorate import buffers, chunks, compiled
 from quorate.errors import DataError
 from quorate.sparse import csc_array, csr_array, sparse
 
@@ -307,11 +307,14 @@ def vote_shares(
     """Soft vote ``[task, class]``; uniform for a task without labels."""
     if weight is None:
         votes = weighted_votes(indptr, label, _ones(len(label)), n_classes)
-        total = np.diff(indptr)[:, None]
+        total = np.diff(indptr)
     else:
         votes = weighted_votes(indptr, label, weight, n_classes)
-        total = votes.sum(axis=1, keepdims=True)
-    return np.divide(votes, total, out=np.full_like(votes, 1 / n_classes), where=total > 0)
+        total = votes.sum(axis=1)
+    silent = total <= 0
+    votes /= np.where(silent, 1, total)[:, None]
+    votes[silent] = 1 / n_classes
+    return votes
 
 
 def task_sums(indptr: NDArray[np.integer], values: Floats) -> Floats:
@@ -464,25 +467,27 @@ def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = No
     """Logarithm of each label's share of a worker's labels on tasks of one truth.
 
     `counts` is a table ``[worker * n_classes + label, truth]``, as the result is; `prior` holds
-    further counts ``[worker, truth, label]``. A truth that a worker never met has zero shares. It
-    goes by a few workers at a time, so that intermediate arrays stay in a cache.
+    further counts ``[worker, truth, label]``. A truth that a worker never met has zero shares.
     """
     n_classes = counts.shape[1]
     by_worker = counts.reshape(-1, n_classes, n_classes)
     log = buffers.empty(by_worker.shape)
     loops = _compiled_near(counts, len(counts)) if prior is None else None
-    for some in row_chunks(by_worker):
+
+    def put(some: slice) -> None:
         if loops is not None:
             flat = log[some].reshape(-1)
             loops.shares_of_labels(by_worker[some].reshape(-1), smoothing, flat)
             log_or(flat, out=flat)
-            continue
+            return
         known = by_worker[some] + smoothing
         if prior is not None:
             known += prior[some].transpose(0, 2, 1)
         answered = np.einsum("wlt->wt", known)[:, None]
         known /= np.where(answered > 0, answered, 1)
         log_or(known, out=log[some])
+
+    chunks.each(put, by_worker)
     return log.reshape(counts.shape)
 
 

@@ -1,35 +1,36 @@
 """SciPy's sparse arrays, without what they load in vain.
 
-SciPy copies all of NumPy's namespace when it is first imported, and so loads `numpy.f2py` and
-`numpy.testing`, which nobody here uses and which take longer than NumPy itself. They are put off
-until somebody does, so that a command has started before they would have been loaded.
+SciPy copies all of NumPy's namespace when it is first imported, and so loads parts of NumPy that
+nobody here uses and that take longer than NumPy itself. While SciPy copies, these are hidden; who
+wants one of them gets it from NumPy as ever.
 """
 
 from __future__ import annotations
 
-import sys
-from importlib.util import LazyLoader, find_spec, module_from_spec
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
-
-def _put_off(name: str) -> None:
-    """Load a part of NumPy when it is first used, not when it is first named."""
-    full = f"numpy.{name}"
-    spec = None if full in sys.modules else find_spec(full)
-    if spec is None or spec.loader is None:
-        return
-    spec.loader = LazyLoader(spec.loader)
-    module = module_from_spec(spec)
-    sys.modules[full] = module
-    spec.loader.exec_module(module)
-    setattr(np, name, module)
+UNUSED = {"char", "ctypeslib", "f2py", "ma", "polynomial", "rec", "testing"}
 
 
-_put_off("f2py")
-_put_off("testing")
+@contextmanager
+def _hidden(names: set[str]) -> Iterator[None]:
+    """NumPy without some of the parts that it loads when they are first asked for."""
+    numpy: Any = np
+    listed, directory = numpy.__all__, numpy.__dir__
+    numpy.__all__ = [name for name in listed if name not in names]
+    numpy.__dir__ = lambda: [name for name in directory() if name not in names]
+    try:
+        yield
+    finally:
+        numpy.__all__, numpy.__dir__ = listed, directory
 
-from scipy import sparse as sparse  # noqa: E402
-from scipy.sparse import csc_array as csc_array  # noqa: E402
-from scipy.sparse import csr_array as csr_array  # noqa: E402
-from scipy.sparse import vstack as vstack  # noqa: E402
+
+with _hidden(UNUSED):
+    from scipy import sparse as sparse
+    from scipy.sparse import csc_array as csc_array
+    from scipy.sparse import csr_array as csr_array
+    from scipy.sparse import vstack as vstack

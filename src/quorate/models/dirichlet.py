@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate import buffers, kernels
+from quorate import buffers, chunks, kernels
 from quorate.kernels import Floats
 
 MOST_STEPS, SMALL_STEP = 100, 1e-6
@@ -91,12 +91,14 @@ class RowPosterior(NamedTuple):
 
 
 def row_posterior(counts: Floats, row_prior: RowPrior) -> RowPosterior:
-    """The posterior of rows from counts ``[worker, label, state]``, a few workers at a time, so
-    that intermediate arrays stay in a cache."""
+    """The posterior of rows from counts ``[worker, label, state]``."""
     pseudo_counts, log_rows = buffers.empty(counts.shape), buffers.empty(counts.shape)
-    for some in kernels.row_chunks(counts):
+
+    def put(some: slice) -> None:
         pseudo_counts[some] = counts[some] + row_prior(counts[some])
         log_rows[some] = mean_log(pseudo_counts[some], axis=1)
+
+    chunks.each(put, counts)
     shape = (-1, counts.shape[2])
     return RowPosterior(log_rows.reshape(shape), pseudo_counts.reshape(shape))
 
@@ -105,10 +107,11 @@ def row_divergence(
     pseudo_counts: Floats, log_rows: Floats, prior_of: Callable[[slice], Floats]
 ) -> float:
     """How far the posteriors ``[worker, label, state]`` are from the priors of some workers."""
-    return sum(
-        divergence(pseudo_counts[some], prior_of(some), axis=1, log=log_rows[some])
-        for some in kernels.row_chunks(pseudo_counts)
-    )
+
+    def of(some: slice) -> float:
+        return divergence(pseudo_counts[some], prior_of(some), axis=1, log=log_rows[some])
+
+    return sum(chunks.each(of, pseudo_counts))
 
 
 class PriorDraws(NamedTuple):
@@ -121,20 +124,22 @@ class PriorDraws(NamedTuple):
 
 
 def prior_draws(counts: Floats, row_prior: RowPrior) -> PriorDraws:
-    """The draws from the prior among counts ``[worker, label, state]``, a few workers at a time.
+    """The draws from the prior among counts ``[worker, label, state]``.
 
     With them the precision and mean of a prior are estimated by the fixed-point iteration of T. P.
     Minka, "Estimating a Dirichlet Distribution" (2000), under which the counts get ever likelier.
     """
     from quorate.special import digamma
 
-    expected, rate = np.zeros(counts.shape[1:]), 0.0
-    for some in kernels.row_chunks(counts):
+    def of(some: slice) -> PriorDraws:
         prior = row_prior(counts[some])
-        expected += (prior * (digamma(counts[some] + prior) - digamma(prior))).sum(axis=0)
+        expected = (prior * (digamma(counts[some] + prior) - digamma(prior))).sum(axis=0)
         precision, n = _sums(prior, prior.ndim - 2), kernels.label_sums(counts[some])
-        rate += float(np.sum(digamma(n + precision) - digamma(precision)))
-    return PriorDraws(expected, rate)
+        return PriorDraws(expected, float(np.sum(digamma(n + precision) - digamma(precision))))
+
+    draws = chunks.each(of, counts)
+    expected = sum((some.expected for some in draws), np.zeros(counts.shape[1:]))
+    return PriorDraws(expected, sum(some.rate for some in draws))
 
 
 def next_precision(draws: PriorDraws) -> float:

@@ -43,7 +43,7 @@ def _codes_and_firsts(column: pl.Series, seed: int) -> CodesAndFirsts:
     is_late = late[is_first]  # by the code that a value has in the end
     in_the_end = np.flatnonzero(~is_late).astype(code.dtype)
     for block in _blocks(len(code)):
-        code[block] = in_the_end[code[block]]
+        np.take(in_the_end, code[block], out=code[block], mode="clip")
     code[late_rows] = np.flatnonzero(is_late)[late_code]
     return code, is_first
 
