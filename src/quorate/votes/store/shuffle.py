@@ -281,7 +281,9 @@ class Shuffle:
         )
         votes = slice(ends[0], ends[-1])
         said = np.diff(ends).astype(np.uint32)
-        return names, first[start:stop], said, worker[votes], label[votes]
+        # Copies: where files are mapped, the system counts far more of them than was looked at, and
+        # there are hundreds of parts.
+        return names, first[start:stop].copy(), said, worker[votes].copy(), label[votes].copy()
 
     def _part(self, part: int) -> Path:
         return self.root / "gathered" / f"{part:05d}"
