@@ -25,7 +25,8 @@ No answers among the rarer class, no error of the score, shares near 0 or 1: the
 there, where a variance estimated from residuals is zero. Answers come one by one, so that what they
 say of a jumps; as in the mid-p interval of a share (Lancaster 1961), each row of (2) is the mean of
 two distributions, with half an answer more of either kind: its likelihood times exp(a / 2) and
-exp(-a / 2). With b = 0 these are the beta distributions of Clopper and Pearson's two bounds.
+exp(-a / 2). With b = 0 these are the beta distributions of Clopper and Pearson's two bounds. Where
+answers count w, so does half an answer: half of their mean.
 
 Of tasks that were drawn with probabilities pi, each answer stands for s = 1 / pi - 1 of the tasks
 whose answers are unknown, and counts w in the likelihood. With v = p(1 - p) and V = the sum of s v
@@ -41,8 +42,9 @@ right: then w is the root of s, which is narrower, and keeps half of the guard a
 wrong. The logarithm of the likelihood is multiplied by what makes its variance of theta T: by
 1 / (1 - n / N) where all were drawn alike. Where answers are further from p than v says, T is
 larger by the mean of (y - p)² / v, as far as there are answers to tell: (1) need not be right for
-the interval to hold. How well a row predicts is judged by the answers with what they count: what
-it is to predict are the tasks whose answers are unknown.
+the interval to hold. A plan is drawn in the order of the score, so that it has the tasks of which
+(1) is wrong in their proportion: there T stays as it is. How well a row predicts is judged by the
+answers with what they count: what it is to predict are the tasks whose answers are unknown.
 
 Values between 0 and 1 other than these two are taken for a quasi-likelihood: the log-likelihood is
 divided by their dispersion, the mean of (y - p)² / p(1 - p).
@@ -82,19 +84,20 @@ class Candidate(NamedTuple):
 
 class Answers(NamedTuple):
     """Known answers, as values from 0 to 1, what each counts, and how many of the `n_tasks` tasks
-    it stands for whose answers are unknown."""
+    it stands for whose answers are unknown; `by_plan` if they were drawn in the order of the
+    score, with probabilities that follow from it alone."""
 
     value: Floats
     weight: Floats
     stands_for: Floats
     n_tasks: int
+    by_plan: bool = False
 
     @classmethod
     def drawn(
         cls, value: Floats, probability: Floats, n_tasks: int, by_plan: bool = False
     ) -> Answers:
-        """Answers of tasks that were drawn with these probabilities, up to a factor; `by_plan` if
-        they follow from the score alone.
+        """Answers of tasks that were drawn with these probabilities, up to a factor.
 
         The weights add up to as many even draws as tell as much (Kish)."""
         if not len(value):
@@ -104,7 +107,7 @@ class Answers(NamedTuple):
         counts = stands_for if stands_for.any() else np.ones(len(value))
         counts = np.sqrt(counts) if by_plan else counts
         weight = counts * float(counts.sum() / (counts**2).sum())
-        return cls(value, weight, stands_for, n_tasks)
+        return cls(value, weight, stands_for, n_tasks, by_plan)
 
     @classmethod
     def even(cls, value: Floats, n_tasks: int) -> Answers:
@@ -118,6 +121,11 @@ class Answers(NamedTuple):
         counts = (left / (spread @ self.weight))[..., None] * self.weight
         variance: Floats = ((counts**2 * spread).sum(axis=-1) + left) / self.n_tasks**2
         return variance
+
+    @property
+    def half_answer(self) -> float:
+        """Half of what an answer counts on average."""
+        return float(self.weight.mean()) / 2 if len(self.weight) else 0.5
 
     @property
     def mean(self) -> float:
@@ -158,7 +166,7 @@ def evidence(
         rows = [table.rows(theta) for table in tables]
         likelihood, level, variance, left = (np.concatenate(p) for p in zip(*rows, strict=True))
         sharp = likelihood * left[:, None] / dispersion
-        half = level / (2 * dispersion)
+        half = level * (answers.half_answer / dispersion)
         of_theta = _log_prior(level, angles)
         fit, sharp = likelihood / dispersion + of_theta, sharp + of_theta
         return Evidence(fit, sharp, half, prior, variance * dispersion, angles)
@@ -246,12 +254,19 @@ class LevelTable(NamedTuple):
         spread = p * (1 - p) + LEAST_SPREAD
         if not stands_for.any():
             return np.zeros(len(slope)), np.ones(len(slope))
-        errors = (self.answers.value - p) ** 2 + LEAST_SPREAD
-        trust = weight.sum() / (weight.sum() + AS_MODELLED)
-        misfit = 1 + trust * (errors @ weight / (spread @ weight) - 1)
-        variance = self.answers.variance(spread) * np.maximum(misfit, 1.0)
+        variance = self.answers.variance(spread)
+        if not self.answers.by_plan:
+            variance *= self._misfit(p, spread)
         mean = spread @ stands_for / stands_for.sum()  # by which theta rises with a
         return variance, mean**2 / (spread @ weight) / variance
+
+    def _misfit(self, p: Floats, spread: Floats) -> Floats:
+        """How many times further answers are from p than v says, as far as they can tell."""
+        weight = self.answers.weight
+        errors = (self.answers.value - p) ** 2 + LEAST_SPREAD
+        trust = weight.sum() / (weight.sum() + AS_MODELLED)
+        misfit: Floats = 1 + trust * (errors @ weight / (spread @ weight) - 1)
+        return np.maximum(misfit, 1.0)
 
 
 def _short_expit(odds: Floats) -> NDArray[np.float32]:
