@@ -32,7 +32,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Calibration, Method, Model, Step, Ties
+from quorate.model import AnyPhase, Calibration, Method, Model, Start, Step, Ties
 from quorate.models import independence, ladder
 from quorate.models.ladder import Findings
 from quorate.models.members import (
@@ -135,12 +135,16 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         return 1 + sum(int(model.n_matrices(n_classes)) for model in self.members.models)
 
     @property
+    def starts_from(self) -> Start:
+        return "nothing"
+
+    @property
     def members(self) -> Members:
         return Members.of(self.seed)
 
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
         opening: tuple[type[ladder.Opening], ...] = (
-            *(ladder.Look, ladder.Split, ladder.Start, ladder.FitKept, ladder.Judge),
+            *(ladder.Look, ladder.Split, ladder.FromVote, ladder.FitKept, ladder.Judge),
             *(independence.Count, independence.Test),
         )
         members = Members.of(self.seed, bounded=False)

@@ -25,8 +25,7 @@ from quorate.kernels import Floats, Rows
 from quorate.labels import Labels
 from quorate.model import by_worker, dense
 from quorate.models import dirichlet
-from quorate.models.ladder import Findings, Fold, Opening, Ratio
-from quorate.models.members import mixture
+from quorate.models.ladder import Findings, Folds, HoldingOut, Ratio
 
 SURE, FAR = 2.0, 0.03  # delta = (slope - SURE s.e.) / FAR
 USUAL_SLOPE, ITS_WORTH = 0.3, 0.15  # of the observations that are added, in sums of squares
@@ -51,40 +50,41 @@ class Testing(NamedTuple):
     found: Findings
 
 
-class Count(Opening):
+class Count(HoldingOut):
     """What workers say of each truth, by the mixture's posterior of the kept votes."""
 
     def sweep(
-        self, block: Labels, params: Findings, local: tuple[Fold, ...]
-    ) -> tuple[tuple[Fold, ...], tuple[Counts, ...]]:
-        mixtures = [mixture(fold.beliefs, params.weights) for fold in local]
-        each = list(zip(local, mixtures, strict=True))
-        folds = tuple(fold._replace(beliefs=(), mixed=mixed) for fold, mixed in each)
+        self, block: Labels, params: Findings, local: Folds | None
+    ) -> tuple[Folds | None, tuple[Counts, ...]]:
         if not params.with_matrices:
-            return folds, ()
-        return folds, tuple(Counts(fold.kept.pairs.scatter(mixed)) for fold, mixed in each)
+            return local, ()
+        folds = self.mixed(block, params, local)
+        return folds, tuple(Counts(fold.kept.pairs.scatter(fold.posterior)) for fold in folds)
 
     def estimate(self, stats: tuple[Counts, ...], params: Findings) -> Testing:
         tables = (Table(dirichlet.shrunk_to_crowd(dense(each.counts))) for each in stats)
         return Testing(tuple(tables), params)
 
 
-class Test(Opening):
+class Test(HoldingOut):
     """How far votes depend on each other beyond the truth: the slope is the ratio of r f to f²,
     each summed over a task's held-out votes."""
 
-    def sweep(self, block: Labels, params: Testing, local: tuple[Fold, ...]) -> tuple[None, Ratio]:
-        u, v = np.zeros((2, local[0].kept.n_tasks))
-        for fold, table in zip(local, params.tables, strict=False):
-            assert fold.mixed is not None
-            f = _means(fold.kept, lean(fold.kept, fold.mixed, table.shares))
-            u += f * fold.by_task(lean(fold.held_out, fold.mixed, table.shares))
+    def sweep(self, block: Labels, params: Testing, local: Folds | None) -> tuple[None, Ratio]:
+        if not params.tables:
+            return None, Ratio(0.0, 0.0, 0.0, 0.0, 0.0)
+        folds = self.mixed(block, params.found, local)
+        u, v = np.zeros((2, folds[0].kept.n_tasks))
+        for fold, table in zip(folds, params.tables, strict=True):
+            f = _means(fold.kept, lean(fold.kept, fold.posterior, table.shares))
+            u += f * fold.by_task(lean(fold.held_out, fold.posterior, table.shares))
             v += f**2 * fold.n_held_out()
         return None, Ratio.of(u, v)
 
     def estimate(self, stats: Ratio, params: Testing) -> Findings:
         usual = stats._replace(u=stats.u + USUAL_SLOPE * ITS_WORTH, v=stats.v + ITS_WORTH)
-        return params.found._replace(dependence=usual.share_of(FAR, SURE))
+        found = params.found._replace(members=(), settling=())
+        return found._replace(dependence=usual.share_of(FAR, SURE))
 
 
 def lean(votes: Labels, q: Floats, shares: Floats) -> Floats:

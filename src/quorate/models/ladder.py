@@ -19,7 +19,7 @@ where classes are many and votes few. With few votes each fifth is held out in t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Phase, Step
+from quorate.model import Phase, Start, Step
 from quorate.models import two_kinds
 from quorate.models.members import (
     EVERYBODY,
@@ -38,7 +38,9 @@ from quorate.models.members import (
     Members,
     MemberStats,
     Settling,
+    Swept,
     VoteCounts,
+    mixture,
 )
 
 HELD_OUT = 5  # one part in so many of the votes is held out
@@ -65,9 +67,18 @@ class Fold(NamedTuple):
         """The sum of held-out votes' values, by their weights, for each task."""
         return kernels.task_sums(self.held_out.indptr, self.held_out.weighted(values))
 
+    @property
+    def posterior(self) -> Floats:
+        """The mixture, once it is known."""
+        assert self.mixed is not None
+        return self.mixed
+
     def n_held_out(self) -> Floats:
         """The weight of each task's held-out votes."""
         return self.by_task(np.ones(self.held_out.n_labels))
+
+
+Folds = tuple[Fold, ...]
 
 
 class Findings(NamedTuple):
@@ -103,6 +114,10 @@ class Opening(Phase[Any, Any, Any]):
     rounds: int
     tol: float
 
+    @property
+    def starts_from(self) -> Start:
+        return "nothing"
+
 
 class Size(NamedTuple):
     """Number of votes, of workers and of classes (the same in every block), and the number of tasks
@@ -134,38 +149,67 @@ class Look(Opening):
         )
 
 
-class Split(Opening):
-    """One part of the votes after the other is held out, of the first tasks of each block where
-    there are very many."""
+class HoldingOut(Opening):
+    """A phase in which one part of the votes after the other is held out, of the first tasks of
+    each block where there are very many. The folds are those of the phase before, and made anew
+    where local states are not kept."""
 
     @property
     def seed(self) -> int:
         seed: int = self.members.models[0].seed
         return seed
 
+    def folds(self, block: Labels, found: Findings, local: Folds | None) -> Folds:
+        if local is not None:
+            return local
+        some = block[: int(np.searchsorted(block.indptr, found.share * block.n_labels))]
+        part = some.parts(HELD_OUT, self.seed)
+        nameless = replace(some, task_key=None, worker_key=None)
+        return tuple(
+            Fold(nameless.only(part != fold), nameless.only(part == fold))
+            for fold in range(found.n_folds)
+        )
+
+    def mixed(self, block: Labels, found: Findings, local: Folds | None) -> Folds:
+        """The folds with the mixture of the members' beliefs, once these have their weights."""
+        folds = self.folds(block, found, local)
+        if folds[0].mixed is not None:
+            return folds
+        if folds[0].beliefs == ():
+            each = zip(folds, found.members, strict=True)
+            folds = tuple(self._believed(fold, of_fold)[0] for fold, of_fold in each)
+        return tuple(
+            fold._replace(beliefs=(), mixed=mixture(fold.beliefs, found.weights)) for fold in folds
+        )
+
+    def _believed(self, fold: Fold, params: MemberParams) -> tuple[Fold, Swept]:
+        swept = self.members.sweep(fold.kept, params)
+        return fold._replace(beliefs=self.members.beliefs(fold.kept, params, swept)), swept
+
+
+class Split(HoldingOut):
+    """How far the votes that are kept agree."""
+
     def sweep(
         self, block: Labels, params: Findings, local: None
-    ) -> tuple[tuple[Fold, ...], tuple[two_kinds.Agreement, ...]]:
-        some = block[: int(np.searchsorted(block.indptr, params.share * block.n_labels))]
-        part = some.parts(HELD_OUT, self.seed)
-        folds = tuple(
-            Fold(some.only(part != fold), some.only(part == fold)) for fold in range(params.n_folds)
-        )
+    ) -> tuple[Folds, tuple[two_kinds.Agreement, ...]]:
+        folds = self.folds(block, params, local)
         return folds, tuple(two_kinds.count_agreement(fold.kept) for fold in folds)
 
     def estimate(self, stats: tuple[two_kinds.Agreement, ...], params: Findings) -> Findings:
         return params._replace(splits=tuple(two_kinds.even_split(each) for each in stats))
 
 
-class Start(Opening):
+class FromVote(HoldingOut):
     """The members begin from the vote of what is kept."""
 
     def sweep(
-        self, block: Labels, params: Findings, local: tuple[Fold, ...]
-    ) -> tuple[tuple[Fold, ...], tuple[VoteCounts, ...]]:
-        return local, tuple(
+        self, block: Labels, params: Findings, local: Folds | None
+    ) -> tuple[Folds, tuple[VoteCounts, ...]]:
+        folds = self.folds(block, params, local)
+        return folds, tuple(
             self.members.count_vote(fold.kept, split, params.candidates)
-            for fold, split in zip(local, params.splits, strict=True)
+            for fold, split in zip(folds, params.splits, strict=True)
         )
 
     def estimate(self, stats: tuple[VoteCounts, ...], params: Findings) -> Findings:
@@ -173,7 +217,7 @@ class Start(Opening):
         return params._replace(members=first, settling=tuple(map(Settling.of, first)))
 
 
-class FitKept(Opening):
+class FitKept(HoldingOut):
     """As many steps of the members as they take with all votes; none of those that have
     settled."""
 
@@ -182,15 +226,16 @@ class FitKept(Opening):
         return max(self.rounds - 1, 1)
 
     def sweep(
-        self, block: Labels, params: Findings, local: tuple[Fold, ...]
-    ) -> tuple[tuple[Fold, ...], tuple[MemberStats, ...]]:
+        self, block: Labels, params: Findings, local: Folds | None
+    ) -> tuple[Folds | None, tuple[MemberStats, ...]]:
         if all(each.all for each in params.settling):
             return local, ()
+        folds = self.folds(block, params, local)
         swept = (
             self.members.sweep(fold.kept, of_fold, settling.settled)
-            for fold, of_fold, settling in zip(local, params.members, params.settling, strict=True)
+            for fold, of_fold, settling in zip(folds, params.members, params.settling, strict=True)
         )
-        return local, tuple(MemberStats(*(stats for _, stats in each)) for each in swept)
+        return folds, tuple(MemberStats(*(stats for _, stats in each)) for each in swept)
 
     def estimate(self, stats: tuple[MemberStats, ...], params: Findings) -> Findings:
         if not stats:
@@ -255,18 +300,16 @@ class Rungs(NamedTuple):
     hierarchical: Ratio
 
 
-class Judge(Opening):
+class Judge(HoldingOut):
     """The weights, by how well the members predict held-out votes."""
 
-    def sweep(
-        self, block: Labels, params: Findings, local: tuple[Fold, ...]
-    ) -> tuple[tuple[Fold, ...], Rungs]:
-        matrices, kinds, either, n = np.zeros((4, local[0].kept.n_tasks))
+    def sweep(self, block: Labels, params: Findings, local: Folds | None) -> tuple[Folds, Rungs]:
+        folds = self.folds(block, params, local)
+        matrices, kinds, either, n = np.zeros((4, folds[0].kept.n_tasks))
         judged = []
-        for fold, of_fold in zip(local, params.members, strict=True):
-            swept = self.members.sweep(fold.kept, of_fold)
-            beliefs = self.members.beliefs(fold.kept, of_fold, swept)
-            judged.append(fold._replace(beliefs=beliefs))
+        for fold, of_fold in zip(folds, params.members, strict=True):
+            believed, swept = self._believed(fold, of_fold)
+            judged.append(believed)
             n += fold.n_held_out()
             if params.with_matrices:
                 one_coin, hierarchical, mace, two_kinds = self.members.log_predictions(
@@ -276,7 +319,7 @@ class Judge(Opening):
                 matrices += fold.by_task(evenly - one_coin)
                 kinds += fold.by_task(two_kinds - hierarchical)
                 either += fold.by_task(hierarchical - mace)
-        held_out = sum(fold.held_out.n_labels for fold in local)
+        held_out = sum(fold.held_out.n_labels for fold in folds)
         return tuple(judged), Rungs(held_out, *(Ratio.of(x, n) for x in (matrices, kinds, either)))
 
     def estimate(self, stats: Rungs, params: Findings) -> Findings:
@@ -286,4 +329,4 @@ class Judge(Opening):
         weights = np.array([1 - a, a * (1 - g) * h, a * (1 - g) * (1 - h), a * g])
         if not params.with_matrices:  # MACE alone stands for them
             weights = np.array([1 - a, 0.0, a, 0.0])
-        return params._replace(members=(), settling=(), weights=weights, held_out=stats.held_out)
+        return params._replace(weights=weights, held_out=stats.held_out)
