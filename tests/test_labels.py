@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate import kernels
+from quorate import kernels, sparse
 from quorate.errors import DataError
 from quorate.kernels import Rows
 from quorate.labels import Labels, NameKeys, joined
@@ -106,8 +106,8 @@ def test_sums_into_a_table_are_the_same_without_scipys_own_loop(
     expected = np.zeros((7, 3))
     for i in range(50):
         expected[at[i]] += values[of[i]]
-    for loop in (kernels.coo_matmat_dense, None):
-        monkeypatch.setattr(kernels, "coo_matmat_dense", loop)
+    for loop in (sparse.coo_matmat_dense, None):
+        monkeypatch.setattr(sparse, "coo_matmat_dense", loop)
         sums = np.zeros((7, 3))
         kernels.accumulate(sums, at, values, of.astype(np.int32))
         np.testing.assert_array_equal(sums, expected)
@@ -119,8 +119,8 @@ def test_columns_are_sorted_the_same_without_scipys_own_loop(
     random = np.random.default_rng(2)
     codes, first, second = random.integers(6, size=(3, 40)).astype(np.int32)
     order = np.argsort(codes, kind="stable")
-    for loop in (kernels.coo_tocsr, None):
-        monkeypatch.setattr(kernels, "coo_tocsr", loop)
+    for loop in (sparse.coo_tocsr, None):
+        monkeypatch.setattr(sparse, "coo_tocsr", loop)
         start, *columns = kernels.two_by_code(codes, 7, first, second)
         assert start.tolist() == np.searchsorted(codes[order], np.arange(8)).tolist()
         np.testing.assert_array_equal(columns, [first[order], second[order]])

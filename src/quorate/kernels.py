@@ -14,20 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import buffers, chunks, compiled
+from quorate import buffers, chunks, compiled, sparse
 from quorate.errors import DataError
-from quorate.sparse import csc_array, csr_array, sparse
 
 if TYPE_CHECKING:
-    from quorate.loops import FarLoops, Loops
+    from scipy.sparse import csc_array, csr_array
 
-# What SciPy's products are made of, but for the sum that they begin from.
-_loops: Any = getattr(sparse, "_sparsetools", None)
-csr_matvecs: Any = getattr(_loops, "csr_matvecs", None)
-csc_matvecs: Any = getattr(_loops, "csc_matvecs", None)
-csr_todense: Any = getattr(_loops, "csr_todense", None)
-coo_matmat_dense: Any = getattr(_loops, "coo_matmat_dense", None)
-coo_tocsr: Any = getattr(_loops, "coo_tocsr", None)
+    from quorate.loops import FarLoops, Loops
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -64,7 +57,7 @@ class Incidence(NamedTuple):
     def matrix(self) -> csr_array:
         """The sparse matrix ``matrix[task, row]``."""
         weight = _ones(len(self.row)) if self.weight is None else self.weight
-        return csr_array((weight, self.row, self.indptr), shape=(self.n_tasks, self.height))
+        return sparse.csr_array((weight, self.row, self.indptr), shape=(self.n_tasks, self.height))
 
     def gather(self, table: Floats, plus: Floats | None = None) -> Floats:
         """Sum of the table's rows that each task touches, and of one that is added to all."""
@@ -72,10 +65,10 @@ class Incidence(NamedTuple):
         if loops is not None:
             return _gathered(loops, self.indptr, self.row, table, plus)
         sums = buffers.zeros((self.n_tasks, *table.shape[1:]))
-        if csr_matvecs is None or not self._is_plain:
+        if sparse.csr_matvecs is None or not self._is_plain:
             sums += self.matrix @ table
         else:
-            self._add(csr_matvecs, (self.n_tasks, self.height), table, sums)
+            self._add(sparse.csr_matvecs, (self.n_tasks, self.height), table, sums)
         return sums if plus is None else np.add(sums, plus, out=sums)
 
     def scatter(self, values: Floats) -> Rows:
@@ -86,10 +79,10 @@ class Incidence(NamedTuple):
         loops = self._loops(into)
         if loops is not None:
             loops.add(self.indptr, self.row, _flat(values, into.dtype), into.reshape(-1))
-        elif csc_matvecs is None or not (self._is_plain and into.flags.c_contiguous):
+        elif sparse.csc_matvecs is None or not (self._is_plain and into.flags.c_contiguous):
             into += self.matrix.T @ values
         else:
-            self._add(csc_matvecs, (self.height, self.n_tasks), values, into)
+            self._add(sparse.csc_matvecs, (self.height, self.n_tasks), values, into)
 
     def _add(self, loop: Any, shape: tuple[int, ...], values: Floats, into: Floats) -> None:
         """Add with a loop for the matrix or, its rows being columns there, for its transpose."""
@@ -167,7 +160,7 @@ class TallIncidence:
         labels = self._by_row()
         weight = _ones(len(labels.row)) if labels.weight is None else labels.weight
         shape = (self.n_tasks, self.height)
-        return csr_array((weight, (labels.task, labels.row)), shape=shape)
+        return sparse.csr_array((weight, (labels.task, labels.row)), shape=shape)
 
     def _loops(self, table: Floats) -> FarLoops | Loops | None:
         labels = self._labels
@@ -261,7 +254,7 @@ def accumulate(
 ) -> None:
     """Add in place: ``into[at[i]] += values[of[i]]`` for each ``i`` in turn, times
     ``weight[i]``."""
-    if coo_matmat_dense is None or not into.flags.c_contiguous:
+    if sparse.coo_matmat_dense is None or not into.flags.c_contiguous:
         added = values[of]
         np.add.at(into, at, added if weight is None else (added.T * weight).T)
         return
@@ -270,7 +263,7 @@ def accumulate(
     for start in range(0, len(at), AT_ONCE):  # so that the ones are read from the cache
         some = slice(start, start + AT_ONCE)
         factor = _ones(len(at[some])) if weight is None else weight[some]
-        coo_matmat_dense(len(factor), width, at[some], of[some], factor, flat, total)
+        sparse.coo_matmat_dense(len(factor), width, at[some], of[some], factor, flat, total)
 
 
 def _flat(values: Floats, dtype: Any) -> Floats:
@@ -294,10 +287,10 @@ def weighted_votes(
 ) -> Floats:
     """Sum of the weights of the labels that name each class, ``[task, class]``."""
     shape = (len(indptr) - 1, n_classes)
-    if csr_todense is None or indptr.dtype != label.dtype:
-        return csr_array((weight, label, indptr), shape=shape).toarray()  # type: ignore[no-any-return]
+    if sparse.csr_todense is None or indptr.dtype != label.dtype:
+        return sparse.csr_array((weight, label, indptr), shape=shape).toarray()  # type: ignore[no-any-return]
     votes = np.zeros(shape)
-    csr_todense(*shape, indptr, label, _flat(weight, votes.dtype), votes)
+    sparse.csr_todense(*shape, indptr, label, _flat(weight, votes.dtype), votes)
     return votes
 
 
@@ -344,7 +337,7 @@ def by_code(codes: Codes, n_codes: int, values: NDArray[Any]) -> csc_array:
     n = len(codes)
     _require_codes(codes, n_codes)
     row = np.arange(n + 1, dtype=np.int32 if n < np.iinfo(np.int32).max else np.int64)
-    return csr_array((values, codes, row), shape=(n, n_codes)).tocsc()
+    return sparse.csr_array((values, codes, row), shape=(n, n_codes)).tocsc()
 
 
 def two_by_code(
@@ -362,13 +355,13 @@ def two_by_code(
     _require_codes(codes, n_codes)
     index: Any = np.int32 if n <= np.iinfo(np.int32).max else np.int64
     start = np.zeros(n_codes + 1, dtype=index)
-    if coo_tocsr is None:
+    if sparse.coo_tocsr is None:
         start[1:] = np.bincount(codes, minlength=n_codes).cumsum()
         order = np.argsort(codes, kind="stable")
         return start, first[order], second[order]
     sorted_first, sorted_second = np.empty(n, dtype=index), np.empty_like(second)
     columns = codes.astype(index, copy=False), first.astype(index, copy=False), second
-    coo_tocsr(n_codes, 1, n, *columns, start, sorted_first, sorted_second)
+    sparse.coo_tocsr(n_codes, 1, n, *columns, start, sorted_first, sorted_second)
     return start, sorted_first.astype(first.dtype, copy=False), sorted_second
 
 

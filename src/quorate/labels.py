@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import buffers, kernels
+from quorate import buffers, kernels, sparse
 from quorate.card import Listing, Share, card
 from quorate.errors import DataError
 from quorate.kernels import Codes, Floats, Incidence, Keys, Rows, TallIncidence
-from quorate.sparse import csr_array, vstack
 
 if TYPE_CHECKING:
     import polars as pl
+    from scipy.sparse import csr_array
 
 # Tasks and labels of a block: few enough that its posterior stays in a cache, and enough that
 # threads seldom wait for each other; fewer where there would be few blocks.
@@ -268,7 +268,7 @@ class Labels:
     def _repeats_by_worker(self) -> NDArray[np.integer]:
         place = np.arange(self.n_labels, dtype=self.indptr.dtype)
         shape = (self.n_tasks, self.n_workers)
-        by_worker = csr_array((place, self.worker, self.indptr), shape=shape).tocsc()
+        by_worker = sparse.csr_array((place, self.worker, self.indptr), shape=shape).tocsc()
         task, start = by_worker.indices, by_worker.indptr
         again = task[1:] == task[:-1]
         again[start[(start > 0) & (start < self.n_labels)] - 1] = False
@@ -467,7 +467,7 @@ def joined(parts: Sequence[Labels]) -> Labels:
         weight=None if first.weight is None else np.concatenate(weights),
         gold=None if first.gold is None else np.concatenate(gold),
         first_task=0,
-        features=None if first.features is None else csr_array(vstack(features)),
+        features=None if first.features is None else sparse.csr_array(sparse.vstack(features)),
         task_key=None if keys is None else np.concatenate(keys),
     )
 

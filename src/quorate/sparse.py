@@ -1,19 +1,42 @@
-"""SciPy's sparse arrays, without what they load in vain.
+"""SciPy's sparse arrays, and the loops that they are made of, loaded when they are first asked for.
 
-SciPy copies all of NumPy's namespace when it is first imported, and so loads parts of NumPy that
-nobody here uses and that take longer than NumPy itself. While SciPy copies, these are hidden; who
-wants one of them gets it from NumPy as ever.
+SciPy takes about as long to import as polars. What a command needs of it can be loaded while polars
+reads a file (`load`). SciPy also copies all of NumPy's namespace, and so loads parts of NumPy that
+nobody here uses; while it copies, these are hidden.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
+# What SciPy's products are made of, but for the sum that they begin from; None where it has none.
+LOOPS = ("coo_matmat_dense", "coo_tocsr", "csc_matvecs", "csr_matvecs", "csr_todense")
 UNUSED = {"char", "ctypeslib", "f2py", "ma", "polynomial", "rec", "testing"}
+
+_loading = RLock()
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    arrays = load()
+    if name not in LOOPS:
+        globals()[name] = getattr(arrays, name)  # where it is found the next time
+    return globals()[name]
+
+
+def load() -> Any:
+    """SciPy's sparse arrays, with the loops as they are named here."""
+    with _loading, _hidden(UNUSED):
+        from scipy import sparse
+    own = getattr(sparse, "_sparsetools", None)
+    globals().update({name: getattr(own, name, None) for name in LOOPS})
+    return sparse
 
 
 @contextmanager
@@ -27,10 +50,3 @@ def _hidden(names: set[str]) -> Iterator[None]:
         yield
     finally:
         numpy.__all__, numpy.__dir__ = listed, directory
-
-
-with _hidden(UNUSED):
-    from scipy import sparse as sparse
-    from scipy.sparse import csc_array as csc_array
-    from scipy.sparse import csr_array as csr_array
-    from scipy.sparse import vstack as vstack

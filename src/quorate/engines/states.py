@@ -14,8 +14,8 @@ from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from quorate import sparse
 from quorate.errors import DataError, UsageError
 from quorate.labels import Labels
 
@@ -113,7 +113,7 @@ def _tree(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in KINDS:
         arrays.append(np.asarray(value))
         return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
-    if isinstance(value, csr_array):
+    if isinstance(value, sparse.csr_array):
         of = [_tree(part, arrays) for part in (value.data, value.indices, value.indptr)]
         return {"sparse": of, "shape": list(value.shape)}
     if isinstance(value, Labels):
@@ -137,7 +137,9 @@ def _value(tree: Any, arrays: Arrays) -> Any:
     if "scalar" in tree:
         return arrays[tree["scalar"]][()]
     if "sparse" in tree:
-        matrix = csr_array(tuple(_value(part, arrays) for part in tree["sparse"]), tree["shape"])
+        matrix = sparse.csr_array(
+            tuple(_value(part, arrays) for part in tree["sparse"]), tree["shape"]
+        )
         matrix.check_format(full_check=True)
         return matrix
     if "labels" in tree:

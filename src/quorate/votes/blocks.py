@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from quorate import sparse
 from quorate.labels import Labels, joined
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Change = Callable[[Labels], Labels]
 
@@ -153,4 +156,4 @@ class ClassRecoding:
 
 def no_features(n_features: int) -> csr_array:
     """Feature matrix without tasks."""
-    return csr_array((0, n_features), dtype=np.int8)
+    return sparse.csr_array((0, n_features), dtype=np.int8)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array, csr_array, issparse, vstack
 
+from quorate import sparse
 from quorate.errors import DataError
 from quorate.votes.faults import shown
 from quorate.votes.naming import find, retyped
 from quorate.votes.reading import Reading, Votes, complete_rows, missing_words
 from quorate.votes.sources import other_columns, read_table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Columns = Mapping[str, str | None] | None
 YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false")
@@ -54,7 +57,7 @@ def read_features(source: Any, reading: Reading | None = None) -> Features:
     """
     if isinstance(source, Features):
         return source
-    if issparse(source) or isinstance(source, np.ndarray):
+    if sparse.issparse(source) or isinstance(source, np.ndarray):
         return _from_matrix(source)
     if isinstance(source, Iterator):
         source = list(source)
@@ -131,20 +134,20 @@ def _from_matrix(matrix: Any) -> Features:
             "A matrix of features has tasks as rows, features as columns and 0 or 1 in it; this one"
             f" has the shape {matrix.shape} and the type {matrix.dtype}."
         )
-    sparse = coo_array(matrix)
-    if not np.isin(sparse.data, (0, 1)).all():
+    cells = sparse.coo_array(matrix)
+    if not np.isin(cells.data, (0, 1)).all():
         raise DataError("A matrix of features has 0 or 1 in it, and this one another number.")
-    present = sparse.data != 0
-    height, width = sparse.shape
+    present = cells.data != 0
+    height, width = cells.shape
     return Features(
-        _ones_at((sparse.row[present], sparse.col[present]), (height, width)),
+        _ones_at((cells.row[present], cells.col[present]), (height, width)),
         pl.Series("task", np.arange(height)),
         pl.Series("feature", np.arange(width)),
     )
 
 
 def _ones_at(at: tuple[Any, Any], shape: tuple[int, int]) -> csr_array:
-    matrix = csr_array((np.ones(len(at[0]), dtype=np.int8), at), shape=shape)
+    matrix = sparse.csr_array((np.ones(len(at[0]), dtype=np.int8), at), shape=shape)
     matrix.sum_duplicates()
     matrix.data[:] = 1
     return matrix
@@ -160,8 +163,8 @@ def with_features(votes: Votes, features: Features) -> Votes:
     blocks = votes.blocks.with_more_tasks(new) if len(new) else votes.blocks
     if len(new):
         rows = blocks.rows_in(features.tasks)
-    none = csr_array((1, features.matrix.shape[1]), dtype=np.int8)
-    padded = csr_array(vstack([features.matrix, none]))
+    none = sparse.csr_array((1, features.matrix.shape[1]), dtype=np.int8)
+    padded = sparse.csr_array(sparse.vstack([features.matrix, none]))
     of_tasks = [padded[row.fill_null(len(features.tasks)).to_numpy()] for row in rows]
     votes = votes.with_blocks(blocks.attach("features", of_tasks))
     votes = replace(votes, codebook=replace(votes.codebook, features=features.names))

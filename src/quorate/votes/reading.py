@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from threading import Thread
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from quorate import sparse
 from quorate.card import Listing, Share, card
 from quorate.errors import DataError, QuorateError, UsageError, require_choice
 from quorate.labels import Codebook, Labels, NameKeys
@@ -472,6 +476,8 @@ def _read(source: Any, how: How, reading: Reading) -> Votes:
     missing, repeats = missing_words(reading), reading.get("repeats", "count")
     columns, layout = columns_of(reading), layout_of(reading, how.gold)
     opened = open_votes(source, columns, reading.get("format"), missing, layout)
+    if "scipy.sparse" not in sys.modules:
+        Thread(target=_load_what_follows).start()
     table = _with_details(opened)
     rows, beside = len(table.frame), table.frame.columns[len(ROLES) :]
     optional = (*beside, "label") if how.unlabelled else beside
@@ -495,6 +501,12 @@ def _read(source: Any, how: How, reading: Reading) -> Votes:
     more = {"details": details if details is None else _typed(details, codebook)}
     votes = Votes.of(labels, codebook, report=report, kind=table.kind, notes=table.notes, **more)
     return votes if opened.silent is None else with_silent(votes, opened.silent(), "table")
+
+
+def _load_what_follows() -> None:
+    """Load what names become codes with, while polars reads, which needs no Python."""
+    import_module("numpy.ma")  # polars asks for it when it is given an array
+    sparse.load()
 
 
 def _with_details(opened: SourceTable) -> Table:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
+from quorate import sparse
 from quorate.kernels import Codes, Floats
 from quorate.labels import Labels
 
@@ -40,7 +40,7 @@ def groups_from_pairs(first: Codes, second: Codes, copied: Floats, n_workers: in
         return ()
     from scipy.sparse.csgraph import connected_components  # slow to import
 
-    joined = coo_array((np.ones(len(first)), (first, second)), shape=(n_workers, n_workers))
+    joined = sparse.coo_array((np.ones(len(first)), (first, second)), shape=(n_workers, n_workers))
     n_parts, part = connected_components(joined, directed=False)
     total = np.bincount(part[first], copied, minlength=n_parts)
     size = np.bincount(part, minlength=n_parts)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from quorate import kernels, metrics
+from quorate import kernels, metrics, sparse
 from quorate.kernels import Codes, Floats
 from quorate.labels import FAR_APART, Labels
 from quorate.special import bdtrc, ndtr, ndtri
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 RUN = 1_000_000  # pairs of labels in one sparse product
 MOST = 300_000_000  # with more, only the pairs of a random sample of the workers are counted
@@ -233,7 +235,7 @@ def _runs(
 
 def _rows(indptr: NDArray[np.integer], worker: Codes, n: int) -> csr_array:
     ones = np.ones(len(worker), dtype=np.int32)
-    return csr_array((ones, worker, indptr), shape=(len(indptr) - 1, n))
+    return sparse.csr_array((ones, worker, indptr), shape=(len(indptr) - 1, n))
 
 
 def _test(pairs: PairCounts, confusion: Floats, prior: Floats) -> tuple[Suspects, Floats]:

@@ -8,20 +8,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 from uuid import uuid4
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, load_npz, save_npz
 
+from quorate import sparse
 from quorate.kernels import Codes, Keys
 from quorate.labels import Labels
 from quorate.votes.blocks import Blocks, Change, no_features
 from quorate.votes.naming import keys
 from quorate.votes.store.seals import Seal, damaged, read_names, reading, writing
 from quorate.votes.store.shuffle import PARSING, block_place, load, save, write
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 WORKER_KEYS = "workers"  # file of a run
 
@@ -162,8 +165,8 @@ class StoredBlocks(Blocks):
             place.mkdir(parents=True)
             for start, value in zip(self.starts, values, strict=True):
                 digest.update(_bytes_of(value))
-                if isinstance(value, csr_array):
-                    save_npz(place / f"{start:015d}.npz", value)
+                if isinstance(value, sparse.csr_array):
+                    sparse.save_npz(place / f"{start:015d}.npz", value)
                     width = value.shape[1]
                 else:
                     np.save(place / f"{start:015d}.npy", value)
@@ -235,11 +238,11 @@ class AttachedField:
     def _features(self, block: Labels) -> csr_array:
         if not block.n_tasks:
             return no_features(self.width)
-        return csr_array(load_npz(self.place / f"{block.first_task:015d}.npz"))
+        return sparse.csr_array(sparse.load_npz(self.place / f"{block.first_task:015d}.npz"))
 
 
 def _bytes_of(value: Any) -> bytes:
-    if isinstance(value, csr_array):
+    if isinstance(value, sparse.csr_array):
         return bytes(value.indptr.tobytes() + value.indices.tobytes())
     return np.ascontiguousarray(value).tobytes()
 
