@@ -42,6 +42,13 @@ def test_dawid_skene_imports_nothing_that_only_other_methods_need() -> None:
     assert not slow & set(run.stdout.split())
 
 
+def test_reading_begins_before_scipy_is_loaded() -> None:
+    script = "import sys, quorate.aggregation, quorate.votes; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "polars" in run.stdout.split()
+    assert "scipy" not in run.stdout.split()
+
+
 def test_a_public_name_is_never_the_module_it_lives_in() -> None:
     import quorate.cli
 

@@ -981,6 +981,19 @@ def test_as_a_module() -> None:
     assert done.stdout.split() == [b"quorate,", b"version", quorate.__version__.encode()]
 
 
+def test_a_program_ends_with_its_exit_code_after_all_that_was_to_be_done(tmp_path: Path) -> None:
+    code = (
+        "import atexit, sys\nfrom quorate.cli import run\n"
+        "atexit.register(print, 'tidied up')\nsys.argv = ['quorate', 'nowhere.csv']\nrun()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert done.stdout == b"tidied up\n"
+    assert done.stderr == b"quorate: There is no file nowhere.csv.\n"
+
+
 @pytest.mark.parametrize("args", [["--help"], ["--version"], ["agregate", "x"]])
 def test_what_needs_nothing_heavy_imports_nothing_heavy(args: list[str]) -> None:
     heavy = "numpy", "polars", "scipy", "rich", "pandas", "pyarrow"

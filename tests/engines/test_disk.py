@@ -49,7 +49,8 @@ def invoke(*arguments: object) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("method", "keeps"), [("dawid-skene", False), ("mace", False), ("glad", True)]
+    ("method", "keeps"),
+    [("auto", False), ("dawid-skene", False), ("mace", False), ("glad", True)],
 )
 def test_posteriors_are_kept_on_disk_only_where_sweeps_go_by_them(
     votes: Path, method: str, keeps: bool, tmp_path: Path

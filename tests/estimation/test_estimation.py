@@ -116,6 +116,27 @@ def test_answers_that_count_the_roots_of_their_weights_have_the_variance_of_the_
     assert np.mean(told) == pytest.approx(np.mean(np.square(seen)), rel=0.2)
 
 
+def test_the_interval_of_a_plan_is_not_widened_by_answers_that_misfit() -> None:
+    score = np.linspace(-3, 3, 40)
+    wrong = (score < 0).astype(float)
+    candidate = calibration.Candidate(score[None], score, np.array([1.0]), np.zeros(1))
+    even, plan = (
+        calibration.evidence(
+            [candidate], calibration.Answers.drawn(wrong, np.full(40, 0.1), 400, by_plan)
+        ).variance[0]
+        for by_plan in (False, True)
+    )
+    assert plan < 0.7 * even
+
+
+def test_half_an_answer_is_half_of_what_answers_count() -> None:
+    value, pi = np.ones(3), np.array([0.02, 0.05, 0.2])
+    assert calibration.Answers.even(value, 100).half_answer == pytest.approx(0.5)
+    uneven = calibration.Answers.drawn(value, pi, 100)
+    assert uneven.half_answer == pytest.approx(uneven.weight.sum() / 6)
+    assert uneven.half_answer < 0.4
+
+
 def test_folds_are_learned_as_if_each_had_been_left_out() -> None:
     random = np.random.default_rng(1)
     features = random.normal(size=(23, 5))
