@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.checks import small_blocks
 
 import quorate
-from quorate import Labels, kernels
+from quorate import Labels, kernels, sparse
 from quorate.cli import main
 from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
@@ -197,7 +197,7 @@ def test_weighted_dawid_skene_as_the_loops_say(
     monkeypatch.setattr(kernels, "SHORT", 0)
     if by_numpy:
         for loop in ("coo_matmat_dense", "csr_matvecs", "csc_matvecs"):
-            monkeypatch.setattr(kernels, loop, None)
+            monkeypatch.setattr(sparse, loop, None)
     random = np.random.default_rng(9)
     task, worker, label = votes(random, n_tasks, n_workers, 3)
     weight = random.uniform(0.1, 2, size=len(task))
