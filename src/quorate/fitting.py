@@ -23,7 +23,7 @@ from quorate.engines.threads import Threads
 from quorate.errors import DataError, UsageError
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import BLOCK_SIZE, Labels
-from quorate.model import AnyModel, AnyPhase, Step, by_worker
+from quorate.model import AnyModel, AnyPhase, Step, by_worker, run_length
 from quorate.models.squarem import Leap
 from quorate.votes.blocks import Blocks, MemoryBlocks
 from quorate.votes.store import Progress, StoredBlocks
@@ -141,7 +141,8 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
         model = model.with_votes(blocks.labels)
     storage, shape, n_threads = request.engine.storage, blocks.shape, request.engine.n_threads
     if storage is not None:
-        require_room(model, storage.memory, n_threads, shape.n_workers, shape.n_classes)
+        size = (shape.n_workers, shape.n_classes, _waiting_sums(blocks))
+        require_room(model, storage.memory, n_threads, *size)
     require_sensible(model, shape)
     began = time.perf_counter()
     if isinstance(blocks, StoredBlocks):
@@ -197,12 +198,26 @@ def _progress_listener(progress: Progress | None, n_labels: int) -> Listener | N
     return listener
 
 
+def _waiting_sums(blocks: Blocks) -> int:
+    """Number of sums of runs that wait, at most, for others to be added to."""
+    if not isinstance(blocks, StoredBlocks):
+        return 0
+    n_blocks = len(blocks.starts)
+    n_runs = -(-n_blocks // run_length(n_blocks, blocks.shape))
+    return (n_runs - 1).bit_length()
+
+
 def require_room(
-    model: AnyModel, memory: float, n_threads: int, n_workers: int, n_classes: int
+    model: AnyModel,
+    memory: float,
+    n_threads: int,
+    n_workers: int,
+    n_classes: int,
+    waiting_sums: int = 0,
 ) -> None:
     """Refuse, before the work, a fit that does not fit in the memory limit."""
     matrices = model.n_matrices(n_classes)
-    tables = LEAST_TABLES * (1 + n_classes * matrices)
+    tables = (LEAST_TABLES + waiting_sums) * (1 + n_classes * matrices)
     tables += INTERMEDIATES * (1 + n_classes * min(matrices, 1))
     block = BLOCK_SIZE * (BLOCK_BYTES + n_classes * 8 * 3 / 2)
     require_memory(
