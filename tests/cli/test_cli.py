@@ -983,8 +983,9 @@ def test_as_a_module() -> None:
 
 def test_a_program_ends_with_its_exit_code_after_all_that_was_to_be_done(tmp_path: Path) -> None:
     code = (
-        "import atexit, sys\nfrom quorate.cli import run\n"
-        "atexit.register(print, 'tidied up')\nsys.argv = ['quorate', 'nowhere.csv']\nrun()"
+        "import atexit, sys\nfrom quorate import cli\ncommands = cli.main\n"
+        "def main(**named):\n    atexit.register(print, 'tidied up')\n    commands(**named)\n"
+        "cli.main = main\nsys.argv = ['quorate', 'nowhere.csv']\ncli.run()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, cwd=tmp_path
