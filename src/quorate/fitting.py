@@ -15,8 +15,9 @@ from uuid import uuid4
 
 import numpy as np
 
-from quorate import __version__, buffers, chunks, compiled, kernels
+from quorate import __version__, buffers, compiled, kernels
 from quorate.answers import Answers, AnswersInFiles, KeepInFiles, KeepInMemory, Overview, Part
+from quorate.chunks import on_threads
 from quorate.engines.engine import Engine, Fold, Sweep, no_state
 from quorate.engines.states import read_value, write_value
 from quorate.engines.threads import Threads
@@ -141,25 +142,22 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
         model = model.with_votes(blocks.labels)
     storage, shape, n_threads = request.engine.storage, blocks.shape, request.engine.n_threads
     if storage is not None:
-        size = (shape.n_workers, shape.n_classes, _waiting_sums(blocks))
-        require_room(model, storage.memory, n_threads, *size)
+        require_room(model, storage.memory, n_threads, *_table_sizes(blocks))
     require_sensible(model, shape)
     began = time.perf_counter()
     if isinstance(blocks, StoredBlocks):
-        with writing(blocks.run.parent), _Workspace(model, blocks) as place:
+        with writing(blocks.run.parent), _Workspace(model, blocks) as place, on_threads(n_threads):
             fold = request.engine.over(blocks, place.states)
-            with chunks.on_threads(n_threads):
-                state, notes = place.climb(_sparing(fold, model, shape), request)
+            state, notes = place.climb(_sparing(fold, model, shape), request)
             tally, tasks = conclude(model, fold, blocks, state.params, request)
             place.clear()
     else:
-        with writing(Path(tempfile.gettempdir())):
+        with writing(Path(tempfile.gettempdir())), on_threads(n_threads):
             fold = request.engine.over(blocks)
             fold.begin(model.begin)
             listener = _progress_listener(request.progress, blocks.n_labels)
             start = LoopState(model.start(shape))
-            with chunks.on_threads(n_threads):
-                state, notes = climb(model.phases(shape), fold, start, listener), ()
+            state, notes = climb(model.phases(shape), fold, start, listener), ()
             tally, tasks = conclude(model, fold, blocks, state.params, request)
     return Fit(
         model=model,
@@ -198,13 +196,13 @@ def _progress_listener(progress: Progress | None, n_labels: int) -> Listener | N
     return listener
 
 
-def _waiting_sums(blocks: Blocks) -> int:
-    """Number of sums of runs that wait, at most, for others to be added to."""
-    if not isinstance(blocks, StoredBlocks):
-        return 0
-    n_blocks = len(blocks.starts)
-    n_runs = -(-n_blocks // run_length(n_blocks, blocks.shape))
-    return (n_runs - 1).bit_length()
+def _table_sizes(blocks: Blocks) -> tuple[int, int, int]:
+    """Number of workers, of classes, and of sums of runs that wait, at most, for others to be added
+    to."""
+    shape = blocks.shape
+    n_blocks = len(blocks.starts) if isinstance(blocks, StoredBlocks) else 1
+    n_runs = -(-n_blocks // run_length(n_blocks, shape))
+    return shape.n_workers, shape.n_classes, (n_runs - 1).bit_length()
 
 
 def require_room(
