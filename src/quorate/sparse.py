@@ -1,8 +1,8 @@
 """SciPy's sparse arrays, and the loops that they are made of, loaded when they are first asked for.
 
 SciPy takes about half as long to import as polars. What a command needs of it can be loaded while
-polars reads a file (`load`). SciPy also copies all of NumPy's namespace, and so loads parts of NumPy that
-nobody here uses; while it copies, these are hidden.
+polars reads a file (`load`). SciPy also copies all of NumPy's namespace, and so loads parts of
+NumPy that nobody here uses; while it copies, these are hidden.
 """
 
 from __future__ import annotations
