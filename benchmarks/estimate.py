@@ -38,7 +38,6 @@ import rank
 import scores
 from numpy.typing import NDArray
 from problems import Problem, crowd, crowds, panel_of, similar_judges
-from scipy.special import bdtr, ndtri
 
 from quorate.estimation import alone, calibration, prediction, sampling
 from quorate.estimation.figures import Interval, Tasks, figure
@@ -50,10 +49,8 @@ KINDS = ("good", "biased", "correlated")
 PANELS = 20  # simulated panels of a kind; each gets its part of the draws
 LEAST, MOST = 0.93, 0.98  # coverage
 ENOUGH = 5  # of the rarer class among the known, where intervals may not hold too often either
-FEW = 1  # error of the consensus among the known, by which hardly anything is said of it
-NARROWER = 0.8  # of the width: what intervals there are tried with
 PLANNED = (50, 100)  # answers of plans
-MORE_DRAWS = 4  # times as many of plans: of 1,000 one in 42 cells falls short by chance
+MORE_DRAWS = 4  # times as many on public crowds: of 1,000 each, one in 78 cells is off by chance
 SIMILAR = tuple(product((5, 7, 10), range(3)))
 
 share_alone = lru_cache(maxsize=None)(alone.share_of_these)
@@ -114,12 +111,11 @@ def measured(problems: list[Problem], n: int, draws: int, seed: int) -> Row:
         n_yes = round(problem.truth[known].sum())
         by_answers = Interval(0.0, *share_alone(n_yes, n, n_tasks, LEVEL))
         both = (found, by_answers)
-        held = [holds(interval, problem.share) for interval in both]
-        held.append(held_by_oracle(problem, known))
-        held.append(holds(narrower_if_few(found, problem, known), problem.share))
-        rows.append((*held, *(one.width for one in both), min(n_yes, n - n_yes) >= ENOUGH))
+        held = (holds(interval, problem.share) for interval in both)
+        widths = (interval.width for interval in both)
+        rows.append((*held, *widths, min(n_yes, n - n_yes) >= ENOUGH))
     columns = np.array(rows, dtype=np.float64).T
-    held_, held_alone, oracle, narrower, width, width_alone, enough = columns
+    held_, held_alone, width, width_alone, enough = columns
     many = enough > 0
     return {
         "known": n,
@@ -127,29 +123,10 @@ def measured(problems: list[Problem], n: int, draws: int, seed: int) -> Row:
         "coverage_alone": held_alone.mean(),
         "width": width.mean(),
         "width_alone": width_alone.mean(),
-        "enough": int(many.sum()),
+        "enough": many.mean(),
         "coverage_enough": held_[many].mean() if many.any() else None,
-        "oracle_enough": oracle[many].mean() if many.any() else None,
-        "narrower": narrower.mean(),
-        "narrower_enough": narrower[many].mean() if many.any() else None,
+        "alone_enough": held_alone[many].mean() if many.any() else None,
     }
-
-
-def held_by_oracle(problem: Problem, known: NDArray[np.intp]) -> bool:
-    """Whether somebody's interval holds who knew the variance of the consensus' errors: the mean of
-    the consensus, corrected by its mean error on the known tasks, with the normal quantile."""
-    error, n = problem.truth - problem.consensus, len(known)
-    spread = error.std(ddof=1) * np.sqrt(1 / n - 1 / len(error))
-    return bool(abs(error[known].mean() - error.mean()) <= ndtri(0.5 + LEVEL / 2) * spread)
-
-
-def narrower_if_few(found: Interval, problem: Problem, known: NDArray[np.intp]) -> Interval:
-    """The interval, narrower if the consensus errs on at most a few of the known tasks."""
-    n_errors = ((problem.consensus[known] > 0.5) != (problem.truth[known] > 0.5)).sum()
-    if n_errors > FEW:
-        return found
-    low, high = (found.estimate + NARROWER * (end - found.estimate) for end in found[1:])
-    return Interval(found.estimate, low, high)
 
 
 def holds(interval: Interval, share: float) -> bool:
@@ -196,52 +173,41 @@ def judge_coverage(rows: list[Row], draws: int) -> bool:
         print(told_line(row))
     low = [row for row in rows if row["coverage"] < LEAST]
     least = min(rows, key=lambda row: row["coverage"])
-    often = rows_with_enough(rows, draws)
-    over = [row for row in often if row["coverage_enough"] > MOST]
-    most = max(row["coverage_enough"] for row in often)
+    often = [row for row in rows if is_enough(row)]
+    most = max(row["coverage"] for row in often)
     widest = max(ratio(row) for row in rows)
-    could = sum(LEAST <= row["oracle_enough"] <= MOST for row in over)
     mean = float(np.mean([row["coverage"] for row in rows]))
     found = f"{least['coverage']:.3f}, {len(low)} below; mean {mean:.3f}"
     goals = [
         verdict(f"coverage, {len(rows)} cells of {draws:,}", f"at least {LEAST}", found, not low),
         verdict(
-            f"coverage where {ENOUGH} or more of the rarer class are known, {len(often)} cells",
+            f"coverage where {ENOUGH} or more of the rarer class are expected among the known,"
+            f" {len(often)} cells",
             f"at most {MOST}",
-            f"{most:.3f}, {len(over)} above; whoever knew the variance of the consensus' errors"
-            f" would have {LEAST} to {MOST} in {could} of these",
-            not over,
+            f"{most:.3f}, {sum(row['coverage'] > MOST for row in often)} above",
+            most <= MOST,
         ),
         verdict("width", "at most 1.03 of the answers alone", f"{widest:.3f}", widest <= 1.03),
     ]
-    tell_narrower(rows, draws)
+    tell_draws_with_enough(rows)
     return all(goals)
 
 
-def rows_with_enough(rows: list[Row], draws: int) -> list[Row]:
-    """Cells in which enough of the rarer class are known in a quarter of the draws."""
-    return [row for row in rows if row["enough"] >= draws / 4]
+def is_enough(row: Row) -> bool:
+    return bool(row["known"] * min(row["share"], 1 - row["share"]) >= ENOUGH)
 
 
-def tell_narrower(rows: list[Row], draws: int) -> None:
-    """What narrower intervals would do where the answers hardly tell how often the consensus errs:
-    how many cells would still hold too often, and how many not often enough."""
-    print(f"  intervals {NARROWER} as wide where at most {FEW} answer is not the consensus':")
-    for n in KNOWN:
-        of = [row for row in rows if row["known"] == n]
-        if not of:
-            continue
-        asked = rows_with_enough(of, draws)
-        over = [
-            sum(row[key] > MOST for row in asked) for key in ("coverage_enough", "narrower_enough")
-        ]
-        low = [sum(row[key] < LEAST for row in of) for key in ("coverage", "narrower")]
-        least = min(of, key=lambda row: row["narrower"])
-        print(
-            f"    {n} known: {over[1]} of {len(asked)} cells above {MOST}, not {over[0]};"
-            f" {low[1]} of {len(of)} below {LEAST}, not {low[0]}; least {least['narrower']:.3f},"
-            f" {least['share']:.1%} {least.get('kind') or least['name']}, {least['tasks']:,} tasks"
-        )
+def tell_draws_with_enough(rows: list[Row]) -> None:
+    """Coverage of the draws alone that have enough of the rarer class: a selection by the answers
+    themselves, after which even the exact interval of the answers alone holds more often."""
+    rows = [row for row in rows if row["enough"] >= 0.25]
+    ours, alone_ = ([row[key] for row in rows] for key in ("coverage_enough", "alone_enough"))
+    print(
+        f"  only draws with {ENOUGH} or more of the rarer class among the known, {len(rows)} cells:"
+        f" above {MOST} in {sum(held > MOST for held in ours)}, up to {max(ours):.3f}; the exact"
+        f" interval of the answers alone in {sum(held > MOST for held in alone_)}, up to"
+        f" {max(alone_):.3f}"
+    )
 
 
 def judge_simulated(rows: list[Row], given: Given) -> bool:
@@ -256,28 +222,7 @@ def misled_pieces(given: Given) -> Iterator[Piece]:
 def judge_misled(rows: list[Row], given: Given) -> bool:
     for row in rows:
         print(told_line(row))
-    tell_narrower(rows, given.draws)
-    tell_attainable()
     return True
-
-
-def tell_attainable() -> None:
-    """At how many error rates no interval that goes by the number of errors among the known can
-    hold as often as asked, neither less nor more, where the consensus errs one way only.
-
-    At rates at which no error is known in more than 1 - LEAST of the draws, it has to hold there;
-    so it holds for at most k errors, for some k, and how often is one of few numbers."""
-    print("  of a consensus that errs one way, by how many of its errors are known:")
-    for n in KNOWN:
-        rate = np.linspace(0, 1 - (1 - LEAST) ** (1 / n), 2001)[1:]
-        held = bdtr(np.arange(n + 1)[:, None], n, rate)
-        never = ~((held >= LEAST) & (held <= MOST)).any(axis=0)
-        few = never[n * rate < 1].mean()
-        print(
-            f"    {n} known: no interval holds in {LEAST} to {MOST} of the draws at"
-            f" {never.mean():.0%} of error rates up to {rate[-1]:.1%}, {few:.0%} of those up to"
-            f" {1 / n:.1%}"
-        )
 
 
 # Public crowds
@@ -289,9 +234,10 @@ def real_pieces(given: Given) -> Iterator[Piece]:
 
 
 def on_crowd(directory: Path, given: Given) -> list[Row]:
+    draws = MORE_DRAWS * given.real_draws
     return [
         {"name": problem.name, "share": problem.share, "tasks": len(problem.truth)}
-        | measured([problem], n, given.real_draws, given.seed)
+        | measured([problem], n, draws, given.seed)
         for problem in crowd(directory)
         for n in KNOWN
         if 2 * n <= len(problem.truth)
@@ -299,7 +245,7 @@ def on_crowd(directory: Path, given: Given) -> list[Row]:
 
 
 def judge_real(rows: list[Row], given: Given) -> bool:
-    goals = [judge_coverage(rows, given.real_draws)]
+    goals = [judge_coverage(rows, MORE_DRAWS * given.real_draws)]
     for row in rows:
         if row["name"] in ("rte", "sp") and row["known"] == 50:
             what = f"width on {row['name']} at 50"

@@ -16,7 +16,7 @@ import quorate
 from quorate import DataError, UsageError
 from quorate.cli import main
 from quorate.estimation import alone, calibration, prediction, sampling
-from quorate.estimation.figures import Tasks, figure
+from quorate.estimation.figures import Interval, Tasks, by_what_is_shown, figure
 
 
 def panel(
@@ -148,6 +148,51 @@ def test_folds_are_learned_as_if_each_had_been_left_out() -> None:
         naive = np.linalg.solve(gram, target[seen] - target[seen].mean())
         np.testing.assert_allclose(weight[seen, each], naive, atol=1e-9)
         np.testing.assert_allclose(score[hidden], kernel[np.ix_(hidden, seen)] @ naive, atol=1e-9)
+
+
+def good_score(n_errors: int, n: int = 40, n_yes: int = 20) -> tuple[Any, calibration.Answers]:
+    """Evidence of a score that takes some of the known answers for the other, and the answers."""
+    value = (np.arange(n) < n_yes).astype(float)
+    said = np.where(np.arange(n) % (n // max(n_errors, 1)) == 0, 1 - value, value)
+    known = prediction.Known(np.arange(n), value, np.arange(n) % 10)
+    odds = prediction.log_odds(0.05 + 0.9 * (said if n_errors else value))
+    unknown = np.tile(odds, 19)
+    candidate = prediction._of_consensus(
+        np.concatenate([odds, unknown]), np.arange(20 * n) >= n, known
+    )
+    answers = calibration.Answers.even(value, 20 * n)
+    return calibration.evidence([candidate], answers), answers
+
+
+def test_what_answers_show_of_the_variance_is_that_of_a_mean_of_their_errors() -> None:
+    found, answers = good_score(4)
+    mean_of_errors = float(found.shown[-1]) * 40 / (1 - 1 / 20)  # times n / (1 - n / N)
+    assert 4 / 40 * 0.7 < mean_of_errors < 4 / 40 * 1.1
+    mean, variance = answers.alone()
+    assert (mean, variance) == pytest.approx((0.5, 0.25 / 40 * (1 - 1 / 20)))
+
+
+def test_interval_leaves_out_part_of_what_answers_do_not_show() -> None:
+    found, answers = good_score(0)
+    allowed = Interval(0.45, 0.35, 0.6)
+    variance = (0.125 / norm.ppf(0.975)) ** 2
+    shown = calibration.mean_of_rows(found.shown, found.log_weight)
+    unseen = variance - 2.5 * shown
+    mean, of_mean = answers.alone()
+    towards = np.sqrt(40 / 60 / 4 * unseen / (of_mean - shown))
+    got = by_what_is_shown(allowed, found, found.log_weight, answers, 0.95)
+    assert unseen > 0.9 * variance
+    assert got.estimate == pytest.approx(0.45 + towards * (mean - 0.45))
+    assert got.width == pytest.approx(0.25 * np.sqrt(1 - 0.4 * unseen / variance))
+    assert (got.estimate - got.low) / got.width == pytest.approx(0.4)  # as before
+
+
+def test_interval_stays_where_errors_are_shown_or_too_few_answers_are_of_a_kind() -> None:
+    allowed = Interval(0.45, 0.35, 0.6)
+    for n_errors, n_yes in ((20, 20), (0, 4), (0, 36)):
+        found, answers = good_score(n_errors, n_yes=n_yes)
+        got = by_what_is_shown(allowed, found, found.log_weight, answers, 0.95)
+        assert got == pytest.approx(allowed)
 
 
 def test_with_many_answers_it_is_ppi_plus_plus() -> None:

@@ -46,6 +46,14 @@ the interval to hold. A plan is drawn in the order of the score, so that it has 
 (1) is wrong in their proportion: there T stays as it is. How well a row predicts is judged by the
 answers with what they count: what it is to predict are the tasks whose answers are unknown.
 
+What the answers themselves show of the variance of the mean is
+
+    S = sum over the known of s (1 + s) (y - p)² / N²                                        (4)
+
+(1 - n / N) / n times the mean of (y - p)² where all were drawn alike. Where none is far from p it
+says next to nothing, which is why it is not taken for T; but it says by how much T may be too large
+(`figures`).
+
 Values between 0 and 1 other than these two are taken for a quasi-likelihood: the log-likelihood is
 divided by their dispersion, the mean of (y - p)² / p(1 - p).
 """
@@ -122,6 +130,17 @@ class Answers(NamedTuple):
         variance: Floats = ((counts**2 * spread).sum(axis=-1) + left) / self.n_tasks**2
         return variance
 
+    def alone(self) -> tuple[float, float]:
+        """The mean that these answers alone estimate, and its variance (4)."""
+        mean = float(np.average(self.value, weights=1 + self.stands_for))
+        return mean, float(self.variance_shown(self.value - mean))
+
+    def variance_shown(self, error: Floats) -> Floats:
+        """The variance of the mean over all tasks as ``error[..., answer]`` shows it (4)."""
+        stands_for = self.stands_for
+        variance: Floats = error**2 @ (stands_for * (1 + stands_for)) / self.n_tasks**2
+        return variance
+
     @property
     def half_answer(self) -> float:
         """Half of what an answer counts on average."""
@@ -135,14 +154,15 @@ class Answers(NamedTuple):
 class Evidence(NamedTuple):
     """For each candidate and slope, a row: the log-likelihood ``fit[row, theta]`` of the answers,
     and what is left of it for theta after weights and sampling (3); half the level a, which is what
-    half an answer more would add; the row's prior and the variance of the mean over all tasks; and
-    the angles between which each theta lies."""
+    half an answer more would add; the row's prior, the variance of the mean over all tasks and what
+    the answers show of it (4); and the angles between which each theta lies."""
 
     fit: Floats
     log_likelihood: Floats
     half_answer: Floats
     log_prior: Floats
     variance: Floats
+    shown: Floats
     angles: Floats
 
     @property
@@ -164,12 +184,13 @@ def evidence(
     def at(angles: Floats) -> Evidence:
         theta = np.sin((angles[1:] + angles[:-1]) / 2) ** 2
         rows = [table.rows(theta) for table in tables]
-        likelihood, level, variance, left = (np.concatenate(p) for p in zip(*rows, strict=True))
+        parts = (np.concatenate(part) for part in zip(*rows, strict=True))
+        likelihood, level, variance, left, shown = parts
         sharp = likelihood * left[:, None] / dispersion
         half = level * (answers.half_answer / dispersion)
         of_theta = _log_prior(level, angles)
         fit, sharp = likelihood / dispersion + of_theta, sharp + of_theta
-        return Evidence(fit, sharp, half, prior, variance * dispersion, angles)
+        return Evidence(fit, sharp, half, prior, variance * dispersion, shown, angles)
 
     coarse = at(np.linspace(*EVERYWHERE, COARSE + 1))
     likely = np.flatnonzero(density(coarse, coarse.log_weight) > NEGLIGIBLE)
@@ -198,10 +219,10 @@ def density(found: Evidence, log_weight: Floats) -> Floats:
     return mixed
 
 
-def mean_variance(found: Evidence, log_weight: Floats) -> float:
-    """The mean, by the rows' weights, of the variance of the mean over all tasks."""
+def mean_of_rows(of_row: Floats, log_weight: Floats) -> float:
+    """The mean of what is said of each row, by the rows' weights."""
     weight = np.exp(log_weight - log_weight.max())
-    return float(weight @ found.variance / weight.sum())
+    return float(weight @ of_row / weight.sum())
 
 
 def quantiles(found: Evidence, log_weight: Floats, level: float) -> tuple[float, float, float]:
@@ -234,9 +255,10 @@ class LevelTable(NamedTuple):
         log_odds = logit(np.clip(mean, 1e-6, 1 - 1e-6))
         return cls(candidate, answers, level, log_odds, _histogram(candidate.known, answers.weight))
 
-    def rows(self, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def rows(self, theta: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Log-likelihood and level ``[slope, theta]``, and of each slope the variance of the mean
-        over all tasks, and how many times less that is than the likelihood says (3)."""
+        over all tasks, how many times less that is than the likelihood says (3), and what the
+        answers show of it (4)."""
         wanted, slope = logit(theta), self.candidate.slopes[:, None]
         of_slopes = zip(self.log_odds, self.level, strict=True)
         at = np.array([np.interp(wanted, mean, level) for mean, level in of_slopes])
@@ -248,17 +270,18 @@ class LevelTable(NamedTuple):
         best = at[np.arange(len(at)), likelihood.argmax(axis=1)]
         return likelihood, at, *self._variances(best[:, None], slope)
 
-    def _variances(self, level: Floats, slope: Floats) -> tuple[Floats, Floats]:
+    def _variances(self, level: Floats, slope: Floats) -> tuple[Floats, Floats, Floats]:
         weight, stands_for = self.answers.weight, self.answers.stands_for
         p = expit(level + slope * self.candidate.known)
         spread = p * (1 - p) + LEAST_SPREAD
         if not stands_for.any():
-            return np.zeros(len(slope)), np.ones(len(slope))
+            return np.zeros(len(slope)), np.ones(len(slope)), np.zeros(len(slope))
         variance = self.answers.variance(spread)
         if not self.answers.by_plan:
             variance *= self._misfit(p, spread)
         mean = spread @ stands_for / stands_for.sum()  # by which theta rises with a
-        return variance, mean**2 / (spread @ weight) / variance
+        shown = self.answers.variance_shown(self.answers.value - p)
+        return variance, mean**2 / (spread @ weight) / variance, shown
 
     def _misfit(self, p: Floats, spread: Floats) -> Floats:
         """How many times further answers are from p than v says, as far as they can tell."""
