@@ -30,6 +30,7 @@ from typing import (
 )
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate.card import Listing, card
 from quorate.errors import UsageError
@@ -349,6 +350,23 @@ def dense(stats: Any) -> Any:
     if isinstance(stats, Rows):
         return stats.dense()
     return _each(dense, stats) if isinstance(stats, tuple) else stats
+
+
+def of_workers(params: T, workers: NDArray[np.integer], n_workers: int) -> T:
+    """The parameters with the rows of these workers only.
+
+    Examples:
+        >>> Params = by_worker("table")(NamedTuple("Params", [("table", Floats)]))
+        >>> of_workers(Params(np.arange(6)), np.array([2]), 3).table
+        array([4, 5])
+    """
+
+    def rows(table: Any) -> Any:
+        each = table.reshape(n_workers, -1, *table.shape[1:])[workers]
+        return each.reshape(-1, *table.shape[1:])
+
+    kept: Any = params
+    return kept._replace(**{name: rows(getattr(kept, name)) for name in kept.by_worker})  # type: ignore[no-any-return]
 
 
 def add(total: Any, stats: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
+from quorate.model import of_workers
 from quorate.models import em, hierarchical, mace, one_coin_bayes, subtypes, two_kinds
 
 NAMES = ("one-coin-bayes", "hierarchical", "mace", "two-kinds")
@@ -156,11 +157,13 @@ class Members:
         task, found = held_out.task_of_label(), []
         for model, of_model, (state, _) in zip(self.models, params, swept, strict=True):
             states = model.states(kept, of_model, state)[task]
-            chances = model.chances(of_model)[held_out.pair]
+            chances = model.chances(of_workers(of_model, there, held_out.n_workers))[row]
             found.append(kernels.log_or(np.einsum("vk,vk->v", states, chances)))
         return found
 
     def objectives(
+        there, worker = np.unique(held_out.worker, return_inverse=True)
+        row = worker * held_out.n_classes + held_out.label  # of those who are there, few of many
         self, stats: MemberStats, params: MemberParams, before: tuple[float, ...]
     ) -> tuple[float, ...]:
         """The members' objectives; of those that rest, as they were."""

@@ -109,11 +109,7 @@ class OneCoinBayes(EM[Params, Stats]):
     # E-step.
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
-        wrong_and_right = params.log_weights[:, None, ::-1]
-        of_every_label = np.broadcast_to(
-            wrong_and_right, (len(wrong_and_right), block.n_classes, 2)
-        )
-        log_joint = block.sum_right_and_wrong(of_every_label)
+        log_joint = block.sum_right_and_wrong(params.log_weights[:, None, ::-1])
         log_joint += params.state.log_prior
         return log_joint
 
