@@ -142,6 +142,7 @@ class ThreadFold:
         runs = [range(at, min(at + length, len(blocks))) for at in range(0, len(blocks), length)]
         for total in self.threads.map(sweep_run, runs, runs_ahead(self.threads.n_threads, shape)):
             tree.add(total)
+            del total  # what it was added to holds it, or nobody has to
         return tree.result()
 
     @property
