@@ -316,9 +316,7 @@ def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert one.mixture == two.mixture
 
 
-@pytest.mark.parametrize(
-    "labels", [crowd(), crowd(n_classes=9), inverted(600), easy_and_hard(600)]
-)
+@pytest.mark.parametrize("labels", [crowd(), crowd(n_classes=9), inverted(600), easy_and_hard(600)])
 @pytest.mark.parametrize("options", [{}, {"max_iter": 3}, {"tol": 0.0}])
 def test_members_that_are_swept_in_turn_are_the_same(
     labels: Labels, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
