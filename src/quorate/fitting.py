@@ -35,7 +35,7 @@ from quorate.votes.store.sizes import available_memory, in_words, require_memory
 FORMAT = 2  # of checkpoints
 LITTLE = 1e8  # bytes that there are anyway, so that nobody has to look
 LEAST_TABLES = 3  # copies of the workers' table that no fit does without
-LOOSE_TABLES = 6  # numbers of each worker and class, beside the tables whose memory is used again
+LOOSE_TABLES = 10  # numbers of each worker and class, beside the tables whose memory is used again
 BLOCK_BYTES = 60  # of memory for each task or label of a block that is swept
 
 Listener = Callable[[Sequence[Step], AnyModel], None]
