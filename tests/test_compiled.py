@@ -35,6 +35,9 @@ def everything(case: dict[str, Any]) -> list[bytes]:
     incidence = kernels.incidence(case["indptr"], case["row"], case["height"], case["weight"])
     gathered = incidence.gather(case["table"], case["plus"])
     bits = [gathered.tobytes(), incidence.gather(case["table"]).tobytes()]
+    table = case["table"]
+    made = incidence.gather_made(lambda rows: table if rows is None else table[rows])
+    assert made.tobytes() == bits[1]
     posterior, log_sum = kernels.normalise(gathered)
     counts = incidence.scatter(posterior).dense()
     classes, width = kernels.column_sums(posterior), counts.shape[1]

@@ -20,11 +20,11 @@ from quorate.answers import Answers, AnswersInFiles, KeepInFiles, KeepInMemory, 
 from quorate.chunks import on_threads
 from quorate.engines.engine import Engine, Fold, Sweep, no_state
 from quorate.engines.states import read_value, write_value
-from quorate.engines.threads import Threads
+from quorate.engines.threads import Threads, runs_ahead
 from quorate.errors import DataError, UsageError
 from quorate.kernels import Codes, Floats, Rows
 from quorate.labels import BLOCK_SIZE, Labels
-from quorate.model import AnyModel, AnyPhase, Step, by_worker, run_length
+from quorate.model import AnyModel, AnyPhase, Step, by_worker, most_sums, run_length
 from quorate.models.squarem import Leap
 from quorate.votes.blocks import Blocks, MemoryBlocks
 from quorate.votes.store import Progress, StoredBlocks
@@ -35,7 +35,7 @@ from quorate.votes.store.sizes import available_memory, in_words, require_memory
 FORMAT = 2  # of checkpoints
 LITTLE = 1e8  # bytes that there are anyway, so that nobody has to look
 LEAST_TABLES = 3  # copies of the workers' table that no fit does without
-INTERMEDIATES = 3  # further ones, at a time only of one of a model's matrices
+LOOSE_TABLES = 10  # numbers of each worker and class, beside the tables whose memory is used again
 BLOCK_BYTES = 60  # of memory for each task or label of a block that is swept
 
 Listener = Callable[[Sequence[Step], AnyModel], None]
@@ -142,7 +142,7 @@ def run(model: AnyModel, blocks: Blocks, request: Request) -> Fit:
         model = model.with_votes(blocks.labels)
     storage, shape, n_threads = request.engine.storage, blocks.shape, request.engine.n_threads
     if storage is not None:
-        require_room(model, storage.memory, n_threads, *_table_sizes(blocks))
+        require_room(model, storage.memory, n_threads, *_table_sizes(blocks, n_threads))
     require_sensible(model, shape)
     began = time.perf_counter()
     if isinstance(blocks, StoredBlocks):
@@ -196,31 +196,26 @@ def _progress_listener(progress: Progress | None, n_labels: int) -> Listener | N
     return listener
 
 
-def _table_sizes(blocks: Blocks) -> tuple[int, int, int]:
-    """Number of workers, of classes, and of sums of runs that wait, at most, for others to be added
-    to."""
+def _table_sizes(blocks: Blocks, n_threads: int) -> tuple[int, int, int]:
+    """Number of workers, of classes, and of sums of runs that there are at a time."""
     shape = blocks.shape
     n_blocks = len(blocks.starts) if isinstance(blocks, StoredBlocks) else 1
     n_runs = -(-n_blocks // run_length(n_blocks, shape))
-    return shape.n_workers, shape.n_classes, (n_runs - 1).bit_length()
+    sums = most_sums(n_runs, runs_ahead(n_threads, shape) + 1)
+    return shape.n_workers, shape.n_classes, sums
 
 
 def require_room(
-    model: AnyModel,
-    memory: float,
-    n_threads: int,
-    n_workers: int,
-    n_classes: int,
-    waiting_sums: int = 0,
+    model: AnyModel, memory: float, n_threads: int, n_workers: int, n_classes: int, sums: int = 1
 ) -> None:
     """Refuse, before the work, a fit that does not fit in the memory limit."""
-    matrices = model.n_matrices(n_classes)
-    tables = (LEAST_TABLES + waiting_sums) * (1 + n_classes * matrices)
-    tables += INTERMEDIATES * (1 + n_classes * min(matrices, 1))
+    room = model.room(n_workers, n_classes)
+    numbers = room.held + max(sums * room.summed, room.summed + room.made)
+    numbers += LOOSE_TABLES * n_classes
     block = BLOCK_SIZE * (BLOCK_BYTES + n_classes * 8 * 3 / 2)
     require_memory(
         memory,
-        n_workers * n_classes * tables * 8 + (n_threads + 1) * block,
+        8 * n_workers * numbers + (n_threads + 1) * block,
         f"At least {n_workers:,} workers and {n_classes} classes",
     )
 
@@ -317,6 +312,12 @@ def climb(
     leap = state.leap
     while True:
         phase = phases[place]
+        parts = phase.parts(params)
+        if not parts:
+            place, round, leap = place + 1, 0, Leap()
+            continue
+        for part in parts[:-1]:
+            params = part.estimate(fold.sweep(part.sweep, params), params)
         stats = fold.sweep(phase.sweep, params)
         step, round = phase.progress(stats, params), round + 1
         if leap.fell(step):
@@ -334,6 +335,7 @@ def climb(
             params, leap = leap.next(phase, stats, params, step)
         else:  # the last sweep is one that stays
             params, leap = phase.estimate(stats, params), Leap()
+        stats = None  # not to be held during the next sweep
         if ended:
             place, round, leap = place + 1, 0, Leap()
         if keep:

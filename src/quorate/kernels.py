@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]  # numbers that stand for names
 KeysOf = Callable[[NDArray[np.intp]], Keys]
+RowsMade = Callable[[Codes | None], Floats]  # the rows of a table that have these codes, or all
 
 # The logarithm of a zero probability: finite, so that sums never make a NaN, and so low that a
 # class with one more zero than another always loses, as in the limit of a vanishing probability.
@@ -70,6 +71,10 @@ class Incidence(NamedTuple):
         else:
             self._add(sparse.csr_matvecs, (self.n_tasks, self.height), table, sums)
         return sums if plus is None else np.add(sums, plus, out=sums)
+
+    def gather_made(self, make: RowsMade) -> Floats:
+        """The same of a table whose rows are made when they are needed."""
+        return self.gather(make(None))
 
     def scatter(self, values: Floats) -> Rows:
         """Sum, for each row of the table, of the values of the tasks that touch it."""
@@ -137,6 +142,16 @@ class TallIncidence:
         sums = buffers.zeros((self.n_tasks, *table.shape[1:]))
         accumulate(sums, labels.task, table, labels.row, labels.weight)
         return sums if plus is None else np.add(sums, plus, out=sums)
+
+    def gather_made(self, make: RowsMade) -> Floats:
+        labels, n = self._labels, len(self.row)
+        each = np.arange(n, dtype=np.int32)  # of the rows that are made, one for each label
+        if isinstance(labels, ByTask):
+            return Incidence(labels.indptr, each, n).gather(make(labels.row))
+        made = make(labels.row)
+        sums = buffers.zeros((self.n_tasks, *made.shape[1:]))
+        accumulate(sums, labels.task, made, each, labels.weight)
+        return sums
 
     def scatter(self, values: Floats) -> Rows:
         return Rows(self, values)
@@ -484,17 +499,28 @@ def log_shares(counts: Floats, smoothing: float = 0.0, prior: Floats | None = No
     return log.reshape(counts.shape)
 
 
-def by_truth(weights: Floats) -> Floats:
+def by_truth(weights: Floats, n_classes: int, rows: Codes | None = None) -> Floats:
     """The table ``[worker * n_classes + label, truth]`` of ``weights[worker, label, (wrong,
-    right)]``.
+    right)]``, or some rows of it; one label's weights can stand for those of all.
 
     Examples:
-        >>> by_truth(np.array([[[1.0, 5.0], [2.0, 7.0]]]))
+        >>> weights = np.array([[[1.0, 5.0], [2.0, 7.0]]])
+        >>> by_truth(weights, 2)
         array([[5., 1.],
                [2., 7.]])
+        >>> by_truth(weights, 2, np.array([1, 1]))
+        array([[2., 7.],
+               [2., 7.]])
     """
-    n_workers, n_classes, _ = weights.shape
-    table = buffers.empty((n_workers, n_classes, n_classes))
+    if rows is not None:
+        worker, label = np.divmod(rows, n_classes)
+        each = rows if weights.shape[1] == n_classes else worker
+        chosen = np.take(weights.reshape(-1, 2), each, axis=0)
+        some = buffers.empty((len(rows), n_classes))
+        some[...] = chosen[:, :1]
+        some.reshape(-1)[np.arange(0, some.size, n_classes) + label] = chosen[:, 1]
+        return some
+    table = buffers.empty((len(weights), n_classes, n_classes))
     table[...] = weights[:, :, :1]
     np.einsum("wll->wl", table)[...] = weights[:, :, 1]
     return table.reshape(-1, n_classes)
@@ -506,8 +532,15 @@ def right_and_wrong(counts: Floats, n_classes: int) -> Floats:
     if n_classes > FEW_CLASSES:
         return counts
     by_label = counts.reshape(-1, n_classes, n_classes)
-    right = np.einsum("wll->wl", by_label)
-    return np.stack([right.ravel(), (by_label.sum(axis=2) - right).ravel()], axis=1)
+    both = buffers.empty((*by_label.shape[:2], 2))
+
+    def put(some: slice) -> None:
+        right = np.einsum("wll->wl", by_label[some])
+        both[some, :, 0] = right
+        np.subtract(by_label[some].sum(axis=2), right, out=both[some, :, 1])
+
+    chunks.each(put, by_label)
+    return both.reshape(-1, 2)
 
 
 def weighted_log(weight: Floats | float, values: Floats) -> float:

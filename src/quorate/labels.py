@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -417,10 +417,12 @@ class Labels:
 
     def sum_right_and_wrong(self, weights: Floats) -> Floats:
         """Sums ``[task, class]`` over a task's labels of their ``weights[worker, label, (wrong,
-        right)]``: the right one where a label names the class."""
+        right)]``: the right one where a label names the class. One label's weights can stand for
+        those of all."""
         if self.n_classes <= kernels.FEW_CLASSES:
-            return self.pairs.gather(kernels.by_truth(weights))
-        wrong, right = self.said.gather(weights.reshape(-1, 2)).T
+            return self.pairs.gather_made(partial(kernels.by_truth, weights, self.n_classes))
+        of_each = np.broadcast_to(weights, (len(weights), self.n_classes, 2))
+        wrong, right = self.said.gather(of_each.reshape(-1, 2)).T
         sums = kernels.weighted_votes(self.indptr, self.label, right - wrong, self.n_classes)
         sums += kernels.task_sums(self.indptr, wrong)[:, None]
         return sums

@@ -30,6 +30,7 @@ from typing import (
 )
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate.card import Listing, card
 from quorate.errors import UsageError
@@ -71,6 +72,18 @@ class Calibration(NamedTuple):
     spread: float = 1.2
 
 
+INTERMEDIATES = 3  # tables of one matrix that are made on the way to the next parameters
+
+
+class Room(NamedTuple):
+    """Numbers that a fit has for each worker, at most: those of its parameters, of the sums of one
+    sweep, and of what is made of these while both are there."""
+
+    held: int
+    summed: int
+    made: int
+
+
 Start = Literal["last", "first", "nothing"]
 
 
@@ -87,6 +100,12 @@ class Phase(ABC, Generic[P, L, S]):
         """The local state that a sweep goes by: that of the sweep before, that of `begin` in every
         sweep, or none at all. Only the first has to be kept where blocks are in files."""
         return "last"
+
+    def parts(self, params: P) -> Sequence[AnyPhase]:
+        """The phases that a round consists of, each under the parameters that the one before has
+        estimated: this one, after others where all sums at once would be too large. None where no
+        round has anything left to do."""
+        return (self,)
 
     @abstractmethod
     def sweep(self, block: Labels, params: P, local: L) -> tuple[L, S]:
@@ -179,6 +198,13 @@ class Model(Phase[P, L, S], Options):
     def n_matrices(self, n_classes: int) -> int:
         """How many matrices of classes by classes it holds for each worker."""
         return 0
+
+    def room(self, n_workers: int, n_classes: int) -> Room:
+        """What it needs room for."""
+        matrices = self.n_matrices(n_classes)
+        table = n_classes * (1 + n_classes * matrices)
+        one = n_classes * (1 + n_classes * min(matrices, 1))
+        return Room(table, table, table + INTERMEDIATES * one)
 
     @property
     def name(self) -> str:
@@ -326,6 +352,23 @@ def by_worker(*names: str) -> Callable[[type[T]], type[T]]:
     return mark
 
 
+def of_workers(params: T, workers: NDArray[np.integer], n_workers: int) -> T:
+    """The parameters with the rows of these workers only.
+
+    Examples:
+        >>> Params = by_worker("table")(NamedTuple("Params", [("table", Floats)]))
+        >>> of_workers(Params(np.arange(6)), np.array([2]), 3).table
+        array([4, 5])
+    """
+
+    def rows(table: Any) -> Any:
+        each = table.reshape(n_workers, -1, *table.shape[1:])[workers]
+        return each.reshape(-1, *table.shape[1:])
+
+    kept: Any = params
+    return kept._replace(**{name: rows(getattr(kept, name)) for name in kept.by_worker})  # type: ignore[no-any-return]
+
+
 def restored(kind: Any, saved: Any) -> Any:
     """A NamedTuple from the dictionary of its fields that was saved, and those within it; a tuple
     of such where there is one for each threshold between ordered classes."""
@@ -365,7 +408,14 @@ def add(total: Any, stats: Any) -> Any:
 
 
 RUNS = 32  # or more, with very many blocks; enough for a slower core to get fewer
+RUNS_OF_LARGE = 8  # at most, where tables are large: sums of some wait for those of others
 WORTH_A_TABLE = 2  # labels for each row of a table that is made for them
+LARGE_TABLE = 64e6  # bytes of statistics, of which as few as can be are to wait
+
+
+def has_large_tables(n_workers: int, n_classes: int, n_matrices: int = 1) -> bool:
+    """Whether so many matrices for each worker are so much that room for them has to be spared."""
+    return 8 * n_matrices * n_workers * n_classes**2 > LARGE_TABLE
 
 
 def run_length(n_blocks: int, labels: Labels) -> int:
@@ -373,7 +423,9 @@ def run_length(n_blocks: int, labels: Labels) -> int:
     of its own, which has to be worth it; the runs are shared among threads."""
     n_labels = n_blocks * (LEAST_BLOCK if n_blocks < FEW_BLOCKS else BLOCK_SIZE)
     height = labels.n_workers * labels.n_classes
-    n_runs = min(max(RUNS, n_blocks // RUNS), max(1, n_labels // (WORTH_A_TABLE * height)))
+    is_large = has_large_tables(labels.n_workers, labels.n_classes)
+    most = RUNS_OF_LARGE if is_large else max(RUNS, n_blocks // RUNS)
+    n_runs = min(most, max(1, n_labels // (WORTH_A_TABLE * height)))
     even = 1 << (n_runs.bit_length() - 1)
     return -(-n_blocks // even)
 
@@ -426,6 +478,17 @@ class Tree:
         for _, branch in reversed(self._branches):
             total = branch if total is None else self._sum(branch, total)
         return total
+
+
+def most_sums(n_runs: int, under_way: int) -> int:
+    """The maximum number of sums of runs that there are at a time, where so many are being made, or
+    waiting for the first of these, beside those that wait in their `Tree`.
+
+    Examples:
+        >>> most_sums(1, 2), most_sums(8, 1), most_sums(8, 2), most_sums(32, 2)
+        (1, 4, 4, 6)
+    """
+    return max(run.bit_count() + min(under_way, n_runs - run) for run in range(n_runs))
 
 
 def _each(function: Callable[..., Any], *tuples: Any) -> Any:

@@ -13,7 +13,7 @@ import pytest
 from tests.checks import SLOWLY, Case, assert_same_bits, small_blocks
 from tests.models.test_models import CASES
 
-from quorate import Auto, Disk, Labels, Result, Threads, fit
+from quorate import Auto, Disk, Labels, Result, Threads, fit, simulate
 from quorate.engines.wire import SomeRows, only, sum_of, whole
 from quorate.model import Tree, branches, run_length
 from quorate.votes import MemoryBlocks
@@ -64,6 +64,18 @@ def test_ray_gives_the_bits_of_threads(name: str, cluster: Any) -> None:
     with small_blocks(20):
         model, labels = MADE[name]()
         assert_same(fit(model, labels), fit(model, labels, engine=cluster))
+
+
+def many_workers() -> Labels:
+    """So many that the members of auto are swept in turn."""
+    return simulate(410_000, 8_000, 5, n_classes=2, seed=0).labels
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_many_workers_have_the_same_bits_on_a_cluster(cluster: Any) -> None:
+    in_memory = fit(Auto(max_iter=3), many_workers())
+    assert in_memory.params.in_turn
+    assert_same(in_memory, fit(Auto(max_iter=3), many_workers(), engine=cluster))
 
 
 def test_the_order_of_adding_is_that_of_any_shares() -> None:

@@ -13,7 +13,7 @@ from tests.naive import auto as slow
 
 import quorate
 from quorate import Labels, demo, fit, kernels, metrics, simulate
-from quorate.engines.threads import Threads
+from quorate.engines.threads import ThreadFold, Threads
 from quorate.model import Calibration
 from quorate.models import (
     MACE,
@@ -27,7 +27,7 @@ from quorate.models import (
     ladder,
 )
 from quorate.models import auto as module
-from quorate.models.members import EVERYBODY, WITHOUT_MATRICES
+from quorate.models.members import EVERYBODY, WITHOUT_MATRICES, MemberStats
 from quorate.result import Overview, Result
 from quorate.trust import ExpectedError, Shift
 
@@ -314,6 +314,43 @@ def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = (fit(Auto(), labels, engine=Threads(n)) for n in (1, 2))
     assert np.array_equal(one.posterior, two.posterior)
     assert one.mixture == two.mixture
+
+
+@pytest.mark.parametrize("labels", [crowd(), crowd(n_classes=9), inverted(600), easy_and_hard(600)])
+@pytest.mark.parametrize("options", [{}, {"max_iter": 3}, {"tol": 0.0}])
+def test_members_that_are_swept_in_turn_are_the_same(
+    labels: Labels, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    side_by_side = auto(labels, **options)
+    monkeypatch.setattr("quorate.model.LARGE_TABLE", 0)
+    in_turn = auto(labels, **options)
+    assert in_turn.params.in_turn > side_by_side.params.in_turn
+    in_turn.save(tmp_path / "result")
+    for found in (in_turn, quorate.load(tmp_path / "result")):
+        assert np.array_equal(found.posterior, side_by_side.posterior)
+        assert found.objective == side_by_side.objective
+        assert found.mixture == side_by_side.mixture
+        assert found.converged == side_by_side.converged
+        assert np.array_equal(found.confusion, side_by_side.confusion)
+        assert np.array_equal(found.history, side_by_side.history)
+
+
+def test_of_a_member_that_is_swept_in_turn_nothing_else_is_summed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("quorate.model.LARGE_TABLE", 0)
+    summed: list[int] = []
+
+    def sweep(self: Any, *given: Any, whole: Any = ThreadFold.sweep, **how: Any) -> Any:
+        stats = whole(self, *given, **how)
+        members = getattr(stats, "members", stats[0] if isinstance(stats, tuple) else ())
+        if isinstance(members, MemberStats):
+            summed.append(sum(sums != () for sums in members))
+        return stats
+
+    monkeypatch.setattr(ThreadFold, "sweep", sweep)
+    auto(inverted(600))
+    assert len(summed) > 10 and max(summed) == 1
 
 
 def test_the_disk_does_not_matter(tmp_path: Path) -> None:

@@ -15,12 +15,11 @@ from quorate.engines.engine import Fold, Sweep
 from quorate.engines.states import StoredStates
 from quorate.errors import require_number
 from quorate.labels import BLOCK_SIZE, Labels
-from quorate.model import Tree, add, run_length
+from quorate.model import Tree, add, has_large_tables, run_length
 from quorate.votes.blocks import Blocks
 from quorate.votes.store import Storage, StoredBlocks
 
 AHEAD = 2  # items of a thread or process, with the one that it is at, that may wait for others
-LARGE_TABLE = 64e6  # bytes of statistics, of which as few as can be are to wait
 
 
 class States(Protocol):
@@ -72,11 +71,12 @@ class Threads:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(
-        self, function: Callable[[Any], Any], items: Iterable[Any], ahead: int = AHEAD
+        self, function: Callable[[Any], Any], items: Iterable[Any], ahead: int | None = None
     ) -> Iterator[Any]:
-        """Map a function over items, in order; `ahead` is the maximum number of items for each
-        thread that are begun before the first of them is asked for."""
+        """Map a function over items, in order; `ahead` is the maximum number of items that are
+        begun or done beside the one that is asked for, by default a few for each thread."""
         items = list(items)
+        ahead = AHEAD * self.n_threads if ahead is None else ahead
         if self.n_threads == 1 or len(items) == 1:
             yield from map(function, items)
             return
@@ -84,7 +84,7 @@ class Threads:
         try:
             for item in items:
                 waiting.append(self._pool.submit(function, item))
-                if len(waiting) > ahead * self.n_threads:
+                if len(waiting) > ahead:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -99,6 +99,12 @@ class Threads:
             item.cancel()
         wait(waiting)
         self.halted.clear()
+
+
+def runs_ahead(n_threads: int, shape: Labels) -> int:
+    """The maximum number of runs that are begun or done beside the one that is asked for."""
+    is_large = has_large_tables(shape.n_workers, shape.n_classes)
+    return n_threads - 1 if is_large else AHEAD * n_threads
 
 
 class ThreadFold:
@@ -134,9 +140,9 @@ class ThreadFold:
         tree, shape = Tree(), self._shape
         length = run_length(len(blocks), shape)
         runs = [range(at, min(at + length, len(blocks))) for at in range(0, len(blocks), length)]
-        table = 8 * shape.n_workers * shape.n_classes**2
-        for total in self.threads.map(sweep_run, runs, 1 if table > LARGE_TABLE else AHEAD):
+        for total in self.threads.map(sweep_run, runs, runs_ahead(self.threads.n_threads, shape)):
             tree.add(total)
+            del total  # what it was added to holds it, or nobody has to
         return tree.result()
 
     @property

@@ -32,19 +32,25 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Calibration, Method, Model, Start, Step, Ties
+from quorate.model import AnyPhase, Calibration, Method, Model, Room, Start, Step, Ties
 from quorate.models import independence, ladder
 from quorate.models.ladder import Findings
 from quorate.models.members import (
+    IN_TURN,
     NAMES,
+    NO_SUMS,
     NOBODY,
     Beliefs,
+    Mask,
     MemberParams,
     Members,
     MemberStats,
     Settling,
     VoteCounts,
+    all_but,
+    either,
     mixture,
+    only,
 )
 from quorate.options import option
 
@@ -62,7 +68,8 @@ NOTHING_HELD_OUT = "No vote could be held out to weight the models by."
 class Params(NamedTuple):
     """The members' parameters; their ``weights``, and the ``dependence`` of votes (delta); the
     number of votes that were held out for these; which members have settled, with which
-    objectives, and the number of rounds so far."""
+    objectives, and the number of rounds so far; where members are swept ``in_turn``, because their
+    tables are large, who had a turn in this round, and in the last one their statistics."""
 
     members: MemberParams
     weights: Floats
@@ -71,11 +78,14 @@ class Params(NamedTuple):
     settling: Settling
     objectives: tuple[float, ...] = (0.0,) * len(NAMES)
     rounds: int = 0
+    in_turn: bool = False
+    turned: Mask = NOBODY
+    sums: MemberStats = NO_SUMS
 
 
 class Stats(NamedTuple):
-    """The members' statistics, none of those that rest, and in the last sweep on how many tasks
-    their answers differ."""
+    """The members' statistics, none of those that rest or had a turn, and in the last sweep on how
+    many tasks their answers differ."""
 
     members: MemberStats
     differ: int = 0
@@ -134,6 +144,14 @@ class Auto(Model[Params, Beliefs | None, Stats]):
             return 0
         return 1 + sum(int(model.n_matrices(n_classes)) for model in self.members.models)
 
+    def room(self, n_workers: int, n_classes: int) -> Room:
+        """The members' parameters, and sums of one or of all at a time."""
+        of_members = self.members.models if n_classes <= ladder.WIDE else self.members.models[::2]
+        held, summed, made = zip(*(m.room(n_workers, n_classes) for m in of_members), strict=True)
+        if ladder.in_turn(n_workers, n_classes):
+            return Room(sum(held), max(summed), max(made))
+        return Room(sum(held), sum(summed), sum(made))
+
     @property
     def starts_from(self) -> Start:
         return "nothing"
@@ -155,42 +173,53 @@ class Auto(Model[Params, Beliefs | None, Stats]):
 
     # The fit of the members to all votes.
 
+    def parts(self, params: Params) -> Sequence[AnyPhase]:
+        """In turn, all that have not settled; in the last round all."""
+        resting = NOBODY if self.is_last(params) else params.settling.settled
+        swept = [m for m in IN_TURN if params.members[m] != () and not resting[m]]
+        first = swept[:-1] if params.in_turn else ()
+        return (*(Turn(self, member) for member in first), self)
+
     def sweep(
         self, block: Labels, params: Params, local: Beliefs | None
     ) -> tuple[Beliefs | None, Stats]:
         """One step of the members that have not settled; in the last sweep, of which the beliefs
         are kept, one of all."""
-        is_last = self._is_last(params)
-        resting = NOBODY if is_last else params.settling.settled
+        is_last, turned = self.is_last(params), params.turned
+        resting = NOBODY if is_last else either(params.settling.settled, turned)
         swept = self.members.sweep(block, params.members, resting)
-        stats = MemberStats(*(sums for _, sums in swept))
+        counted = (() if had else sums for (_, sums), had in zip(swept, turned, strict=True))
+        stats = MemberStats(*counted)
         if not is_last:
             return None, Stats(stats)
         beliefs = self.members.beliefs(block, params.members, swept)
         return beliefs, Stats(stats, _differ(beliefs))
 
-    def _is_last(self, params: Params) -> bool:
+    def is_last(self, params: Params) -> bool:
+        """Whether this is the last round."""
         return params.settling.all or params.rounds + 1 >= self.max_iter
 
     def estimate(self, stats: Stats, params: Params) -> Params:
         settling = params.settling.after(stats.members, self.tol, params.weights.tolist())
         objectives = params.objectives
-        if settling.settled != params.settling.settled:
-            objectives = self._objectives(stats, params)
+        if params.in_turn or settling.settled != params.settling.settled:
+            objectives = self.objectives(stats, params)
         return params._replace(
             members=self.members.estimate(stats.members, params.members),
             settling=settling,
             objectives=objectives,
             rounds=params.rounds + 1,
+            turned=NOBODY,
         )
 
-    def _objectives(self, stats: Stats, params: Params) -> tuple[float, ...]:
+    def objectives(self, stats: Stats, params: Params) -> tuple[float, ...]:
+        """The members' objectives; of those that were not swept, the last ones."""
         return self.members.objectives(stats.members, params.members, params.objectives)
 
     def progress(self, stats: Stats, params: Params) -> Step:
         all_steps = params.rounds + 1 >= max(STEPS, self.max_iter)
         unfinished = not (params.settling.all or all_steps)
-        return Step(sum(self._objectives(stats, params)), None, unfinished=unfinished)
+        return Step(sum(self.objectives(stats, params)), None, unfinished=unfinished)
 
     def converged(self, steps: Sequence[Step]) -> bool:
         """When the models have settled, or have taken all their steps, of which a lower `max_iter`
@@ -222,7 +251,8 @@ class Auto(Model[Params, Beliefs | None, Stats]):
         return Calibration(0.0, INDEPENDENT_SPREAD + MORE_SPREAD * params.dependence)
 
     def newcomer(self, stats: Stats, params: Params) -> Params:
-        return params._replace(members=self.members.newcomer(stats.members, params.members))
+        sums = _all_sums(stats.members, params)
+        return params._replace(members=self.members.newcomer(sums, params.members))
 
     def confusion(self, params: Params) -> Floats:
         """The members', by their weights."""
@@ -231,7 +261,7 @@ class Auto(Model[Params, Beliefs | None, Stats]):
 
     def history(self, stats: Stats, params: Params) -> Floats:
         """The members' expected counts, by their weights."""
-        present = self.members.present(stats.members, params.members)
+        present = self.members.present(_all_sums(stats.members, params), params.members)
         return _mean((model.history(sums, of_model) for model, sums, of_model in present), params)
 
     # What there is to say.
@@ -270,6 +300,30 @@ class Auto(Model[Params, Beliefs | None, Stats]):
 
 
 @dataclass(frozen=True, eq=False)
+class Turn(AnyPhase):
+    """One member's part of a round."""
+
+    auto: Auto
+    member: int
+
+    @property
+    def starts_from(self) -> Start:
+        return "nothing"
+
+    def sweep(self, block: Labels, params: Params, local: None) -> tuple[None, Stats]:
+        swept = self.auto.members.sweep(block, params.members, all_but(self.member))
+        return None, Stats(MemberStats(*(sums for _, sums in swept)))
+
+    def estimate(self, stats: Stats, params: Params) -> Params:
+        turned = either(params.turned, only(self.member))
+        if not self.auto.is_last(params):
+            return self.auto.estimate(stats, params)._replace(turned=turned, rounds=params.rounds)
+        objectives = self.auto.objectives(stats, params)
+        sums = _all_sums(stats.members, params)
+        return params._replace(turned=turned, objectives=objectives, sums=sums)
+
+
+@dataclass(frozen=True, eq=False)
 class Begin(ladder.Opening):
     """The members that weigh something begin anew, from all votes."""
 
@@ -282,13 +336,20 @@ class Begin(ladder.Opening):
     def estimate(self, stats: VoteCounts, params: Findings) -> Params:
         weights, dependence, held_out = self._judged(params)
         members = self.members.first_params(stats, (weights > 0).tolist())
-        return Params(members, weights, dependence, held_out, Settling.of(members))
+        settling = Settling.of(members)
+        return Params(members, weights, dependence, held_out, settling, in_turn=params.in_turn)
 
     def _judged(self, found: Findings) -> tuple[Floats, float, int]:
         """What held-out votes told, without the weights of those that weigh little."""
         told = self.judgement or (found.weights, found.dependence, found.held_out)
         weights = np.where(np.array(told[0]) < LITTLE, 0.0, told[0])
         return weights / weights.sum(), *told[1:]
+
+
+def _all_sums(sums: MemberStats, params: Params) -> MemberStats:
+    """The members' statistics, with those of members that had their turn before."""
+    each: Any = zip(sums, params.sums, strict=True)
+    return MemberStats(*(before if now == () else now for now, before in each))
 
 
 def _softened(belief: Floats | None, delta: float) -> Floats | None:

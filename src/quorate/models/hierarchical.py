@@ -27,7 +27,7 @@ import numpy as np
 
 from quorate import kernels
 from quorate.kernels import Floats
-from quorate.model import Method, by_worker, dense
+from quorate.model import Method, Room, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.dawid_skene import (
     ConfusionEM,
@@ -99,6 +99,10 @@ class Hierarchical(ConfusionEM[Params, Stats]):
         only_with={"prior": "estimated"},
     )
     init: Any = option("vote", INIT)
+
+    def room(self, n_workers: int, n_classes: int) -> Room:
+        matrix = n_classes**2
+        return Room(2 * matrix, matrix, 2 * matrix)
 
     # M-step: the crowd's matrix, kappa, and with them the posterior of each worker's rows.
 

@@ -27,22 +27,29 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Phase, Start, Step
+from quorate.model import AnyPhase, Phase, Start, Step, has_large_tables
 from quorate.models import two_kinds
 from quorate.models.members import (
     EVERYBODY,
+    IN_TURN,
     NAMES,
+    NOBODY,
     WITHOUT_MATRICES,
     Beliefs,
+    Mask,
     MemberParams,
     Members,
     MemberStats,
     Settling,
     Swept,
     VoteCounts,
+    all_but,
+    either,
     mixture,
+    only,
 )
 
+SUMMED = 5  # matrices that a sweep of all members sums for each worker
 HELD_OUT = 5  # one part in so many of the votes is held out
 ENOUGH = 100_000  # votes, of which one part tells enough; with fewer, several are held out in turn
 OF_EACH = 30  # votes of a worker, on average, that tell what models make of workers
@@ -84,17 +91,20 @@ Folds = tuple[Fold, ...]
 class Findings(NamedTuple):
     """What the opening phases find, one after the other: whether matrices can be learned; of which
     share of the votes, and how many parts in turn, some are held out; from which step of agreement
-    on tasks begin in the first kind, with all votes and in each fold; the members' parameters in
-    each fold, and which of them have settled; then the number of held-out votes, the members'
+    on tasks begin in the first kind, with all votes and in each fold; whether members are swept in
+    turn, because their tables are large; the members' parameters in each fold, which of them have
+    settled, and who had a turn in this round; then the number of held-out votes, the members'
     weights, and how far votes depend on each other."""
 
     with_matrices: bool
     share: float
     n_folds: int
     split: int
+    in_turn: bool = False
     splits: tuple[int, ...] = ()
     members: tuple[MemberParams, ...] = ()
     settling: tuple[Settling, ...] = ()
+    turned: Mask = NOBODY
     held_out: int = 0
     weights: Floats = np.ones(len(NAMES))
     dependence: float = 1.0
@@ -119,14 +129,20 @@ class Opening(Phase[Any, Any, Any]):
         return "nothing"
 
 
+def in_turn(n_workers: int, n_classes: int) -> bool:
+    """Whether members are swept in turn, because their sums would be large side by side."""
+    return has_large_tables(n_workers, n_classes, SUMMED)
+
+
 class Size(NamedTuple):
-    """Number of votes, of workers and of classes (the same in every block), and the number of tasks
-    at each step of agreement."""
+    """Number of votes, of workers and of classes (the same in every block), whether tables are
+    large, and the number of tasks at each step of agreement."""
 
     blocks: int
     votes: int
     workers: int
     classes: int
+    large: int
     agreement: two_kinds.Agreement
 
 
@@ -135,7 +151,8 @@ class Look(Opening):
 
     def sweep(self, block: Labels, params: None, local: None) -> tuple[None, Size]:
         agreement = two_kinds.count_agreement(block)
-        return None, Size(1, block.n_labels, block.n_workers, block.n_classes, agreement)
+        large = in_turn(block.n_workers, block.n_classes)
+        return None, Size(1, block.n_labels, block.n_workers, block.n_classes, large, agreement)
 
     def estimate(self, stats: Size, params: None) -> Findings:
         votes, n_workers = max(stats.votes, 1), stats.workers // stats.blocks
@@ -146,6 +163,7 @@ class Look(Opening):
             share=min(1.0, max(ENOUGH, OF_EACH * n_workers) / votes),
             n_folds=int(np.clip(ENOUGH // votes, 1, HELD_OUT)),
             split=two_kinds.even_split(stats.agreement),
+            in_turn=stats.large > 0,
         )
 
 
@@ -225,14 +243,23 @@ class FitKept(HoldingOut):
     def max_iter(self) -> int:
         return max(self.rounds - 1, 1)
 
+    def parts(self, params: Findings) -> Sequence[AnyPhase]:
+        """In turn, all that have not settled in every fold."""
+        settled = [all(each) for each in zip(*(s.settled for s in params.settling), strict=True)]
+        if all(settled):
+            return ()
+        going_on = [member for member in IN_TURN if not settled[member]]
+        first = going_on[:-1] if params.in_turn else ()
+        return (*(KeptTurn(self, member) for member in first), self)
+
     def sweep(
         self, block: Labels, params: Findings, local: Folds | None
     ) -> tuple[Folds | None, tuple[MemberStats, ...]]:
-        if all(each.all for each in params.settling):
+        if all(each.all for each in params.settling):  # of one threshold among others
             return local, ()
         folds = self.folds(block, params, local)
         swept = (
-            self.members.sweep(fold.kept, of_fold, settling.settled)
+            self.members.sweep(fold.kept, of_fold, either(settling.settled, params.turned))
             for fold, of_fold, settling in zip(folds, params.members, params.settling, strict=True)
         )
         return folds, tuple(MemberStats(*(stats for _, stats in each)) for each in swept)
@@ -248,10 +275,31 @@ class FitKept(HoldingOut):
             before.after(sums, self.tol, EVENLY)
             for sums, before in zip(stats, params.settling, strict=True)
         )
-        return params._replace(members=tuple(following), settling=tuple(settling))
+        return params._replace(members=tuple(following), settling=tuple(settling), turned=NOBODY)
 
     def converged(self, steps: Sequence[Step]) -> bool:
         return False
+
+
+@dataclass(frozen=True, eq=False)
+class KeptTurn(AnyPhase):
+    """One member's part of a round."""
+
+    whole: FitKept
+    member: int
+
+    @property
+    def starts_from(self) -> Start:
+        return "nothing"
+
+    def sweep(
+        self, block: Labels, params: Findings, local: Folds | None
+    ) -> tuple[Folds | None, tuple[MemberStats, ...]]:
+        return self.whole.sweep(block, params._replace(turned=all_but(self.member)), local)
+
+    def estimate(self, stats: tuple[MemberStats, ...], params: Findings) -> Findings:
+        turned = either(params.turned, only(self.member))
+        return self.whole.estimate(stats, params)._replace(turned=turned)
 
 
 class Ratio(NamedTuple):

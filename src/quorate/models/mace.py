@@ -14,15 +14,16 @@ is to say the label when it is wrong (by spamming only), and when it is right (e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from quorate import kernels
+from quorate import chunks, kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Method, by_worker, dense
+from quorate.model import Method, Room, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.em import EM, INIT, EMState, Evidence
 from quorate.models.em import Stats as Stats
@@ -91,6 +92,11 @@ class MACE(EM[Params, Stats]):
         share: Floats = know / (know + spam)
         return share
 
+    def room(self, n_workers: int, n_classes: int) -> Room:
+        held, by_label = 3 * n_classes + 2, 2 * n_classes
+        summed = n_classes * (n_classes if n_classes <= kernels.FEW_CLASSES else 2)
+        return Room(held, summed, 2 * held + by_label)
+
     # E-step: P(T, A), summed over who spams where.
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
@@ -107,25 +113,40 @@ class MACE(EM[Params, Stats]):
 
     def m_step(self, stats: Stats, state: EMState) -> Params:
         """At first, knowing is as likely as spamming with any label."""
-        right, wrong = self._right_and_wrong(stats).T
-        return self._believe(right, wrong, right / (1 + len(state.log_prior)), state)
+        return self._learn(stats, state, lambda right, some: right / (1 + right.shape[1]))
 
     def estimate(self, stats: Stats, params: Params) -> Params:
-        right, wrong = self._right_and_wrong(stats).T
-        log_wrong, log_right = params.log_weights.T
-        spam = right * np.exp(log_wrong - log_right)  # P(S = 1 | A, T = A)
-        state = self.next_state(stats.evidence.classes, params.state)
-        return self._believe(right, wrong, spam, state)
+        weights = params.log_weights.reshape(*params.strategy.shape, 2)
+
+        def spam(right: Floats, some: slice) -> Floats:
+            log_wrong, log_right = weights[some].transpose(2, 0, 1)
+            spam: Floats = right * np.exp(log_wrong - log_right)  # P(S = 1 | A, T = A)
+            return spam
+
+        return self._learn(stats, self.next_state(stats.evidence.classes, params.state), spam)
+
+    def _learn(
+        self, stats: Stats, state: EMState, spam_of: Callable[[Floats, slice], Floats]
+    ) -> Params:
+        """The posterior from labels that are right and wrong, and how many right ones of some
+        workers spam."""
+        counts = self._right_and_wrong(stats).reshape(-1, len(state.log_prior), 2)
+
+        def of(some: slice) -> Params:
+            right, wrong = counts[some].transpose(2, 0, 1)
+            spam = spam_of(right, some)
+            return self._posterior(right - spam, spam + wrong, state)
+
+        found = chunks.each(of, counts)
+        weights, competence, strategy = (
+            np.concatenate([params[field] for params in found]) for field in range(3)
+        )
+        return Params(weights, competence, strategy, state)
 
     def _right_and_wrong(self, stats: Stats) -> Floats:
         """``[worker * n_classes + label, (right, wrong)]``, those known from before among them."""
         counts = kernels.right_and_wrong(dense(stats.counts), len(stats.evidence.classes))
         return counts if self.worker_prior is None else counts + _known(self.worker_prior)
-
-    def _believe(self, right: Floats, wrong: Floats, spam: Floats, state: EMState) -> Params:
-        """The posterior from labels that are right and wrong, of which so many right ones spam."""
-        shape = (-1, len(state.log_prior))
-        return self._posterior((right - spam).reshape(shape), (spam + wrong).reshape(shape), state)
 
     def _posterior(self, know: Floats, spam: Floats, state: EMState) -> Params:
         """Of competence and strategy, from how often each worker gave each label knowingly, and

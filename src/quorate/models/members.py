@@ -12,11 +12,13 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
+from quorate.model import of_workers
 from quorate.models import em, hierarchical, mace, one_coin_bayes, subtypes, two_kinds
 
 NAMES = ("one-coin-bayes", "hierarchical", "mace", "two-kinds")
 MATRICES, KINDS = 1, 3  # where they are among the members
 EVERYBODY, NOBODY = (True,) * len(NAMES), (False,) * len(NAMES)
+IN_TURN = (3, 1, 2, 0)  # whose tables are larger before those whose are smaller
 WITHOUT_MATRICES = (True, False, True, False)
 
 Absent = tuple[()]  # in place of what a member has that is left out
@@ -31,10 +33,13 @@ class MemberParams(NamedTuple):
 
 
 class MemberStats(NamedTuple):
-    one_coin: em.Stats
+    one_coin: em.Stats | Absent
     hierarchical: em.Stats | Absent
-    mace: em.Stats
+    mace: em.Stats | Absent
     two_kinds: subtypes.Stats | Absent
+
+
+NO_SUMS = MemberStats((), (), (), ())
 
 
 class VoteCounts(NamedTuple):
@@ -47,6 +52,7 @@ class VoteCounts(NamedTuple):
 
 
 Swept = list[tuple[Any, Any]]  # each member's local state and statistics
+Mask = tuple[bool, ...]  # of members
 
 
 class Settling(NamedTuple):
@@ -54,7 +60,7 @@ class Settling(NamedTuple):
     rest until the last sweep. Who is left out has settled from the beginning."""
 
     log_evidence: tuple[float, ...]
-    settled: tuple[bool, ...]
+    settled: Mask
 
     @classmethod
     def of(cls, params: MemberParams) -> Settling:
@@ -72,11 +78,13 @@ class Settling(NamedTuple):
 
     def after(self, stats: MemberStats, tol: float, weights: Sequence[float]) -> Settling:
         """Settled are those whose log evidence changes, times their weight, by no more than `tol`,
-        relatively: one that weighs little need not be found as exactly."""
+        relatively: one that weighs little need not be found as exactly. Of those that were not
+        swept nothing changes."""
         now = self.now(stats)
-        each = zip(self.settled, weights, now, self.log_evidence, strict=True)
+        each = zip(self.settled, stats, weights, now, self.log_evidence, strict=True)
         settled = (
-            rests or weight * abs(new - old) <= tol * abs(new) for rests, weight, new, old in each
+            rests or (sums != () and weight * abs(new - old) <= tol * abs(new))
+            for rests, sums, weight, new, old in each
         )
         return Settling(now, tuple(settled))
 
@@ -154,9 +162,11 @@ class Members:
     ) -> list[Floats]:
         """The log-probability of each held-out vote, by each member's own states of the kept."""
         task, found = held_out.task_of_label(), []
+        there, worker = np.unique(held_out.worker, return_inverse=True)
+        row = worker * held_out.n_classes + held_out.label  # of those who are there, few of many
         for model, of_model, (state, _) in zip(self.models, params, swept, strict=True):
             states = model.states(kept, of_model, state)[task]
-            chances = model.chances(of_model)[held_out.pair]
+            chances = model.chances(of_workers(of_model, there, held_out.n_workers))[row]
             found.append(kernels.log_or(np.einsum("vk,vk->v", states, chances)))
         return found
 
@@ -182,6 +192,18 @@ class Members:
         for row in zip(self.models, *of_members, strict=True):
             if row[-1] != ():
                 yield row
+
+
+def either(*masks: Mask) -> Mask:
+    return tuple(map(any, zip(*masks, strict=True)))
+
+
+def only(member: int) -> Mask:
+    return tuple(each == member for each in range(len(NAMES)))
+
+
+def all_but(member: int) -> Mask:
+    return tuple(each != member for each in range(len(NAMES)))
 
 
 def mixture(beliefs: Sequence[Floats | None], weights: Floats) -> Floats:

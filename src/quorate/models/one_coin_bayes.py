@@ -30,7 +30,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import Method, by_worker, dense
+from quorate.model import Method, Room, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.em import EM, INIT, EMState, Evidence, Stats
 from quorate.models.one_coin import (
@@ -44,6 +44,7 @@ PSEUDO_DRAWS = np.array([4.0, 2.0])  # right and wrong labels of the crowd befor
 LEAST_PSEUDO_COUNT = 1e-6
 SURE_AS = 100.0  # the number of labels that an `init` counts as
 MOST_SECANTS, NEAR_ZERO = 40, 1e-13
+MADE = 20  # numbers for each worker on the way to the next parameters
 
 
 @by_worker("log_weights", "pseudo_counts")
@@ -106,14 +107,14 @@ class OneCoinBayes(EM[Params, Stats]):
         share: Floats = right / (right + wrong)
         return share
 
+    def room(self, n_workers: int, n_classes: int) -> Room:
+        summed = n_classes * (n_classes if n_classes <= kernels.FEW_CLASSES else 2)
+        return Room(4, summed, 2 * n_classes + MADE)
+
     # E-step.
 
     def log_joint(self, block: Labels, params: Params) -> Floats:
-        wrong_and_right = params.log_weights[:, None, ::-1]
-        of_every_label = np.broadcast_to(
-            wrong_and_right, (len(wrong_and_right), block.n_classes, 2)
-        )
-        log_joint = block.sum_right_and_wrong(of_every_label)
+        log_joint = block.sum_right_and_wrong(params.log_weights[:, None, ::-1])
         log_joint += params.state.log_prior
         return log_joint
 

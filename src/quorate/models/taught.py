@@ -23,7 +23,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Calibration, Step
+from quorate.model import AnyPhase, Calibration, Room, Step
 from quorate.models.wrapper import Wrapper
 
 LEAST = 1e-6  # probability of a class, before it is corrected
@@ -61,8 +61,14 @@ class Taught(Wrapper):
     def n_matrices(self, n_classes: int) -> int:
         return self.model.n_matrices(n_classes)
 
+    def room(self, n_workers: int, n_classes: int) -> Room:
+        return self.model.room(n_workers, n_classes)
+
     def phases(self, shape: Labels) -> tuple[AnyPhase, ...]:
         return (*self.model.phases(shape)[:-1], self)
+
+    def parts(self, params: Any) -> Sequence[AnyPhase]:
+        return (*self.model.parts(params)[:-1], self)
 
     def start(self, shape: Labels) -> Any:
         return self.model.start(shape)

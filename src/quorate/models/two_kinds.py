@@ -34,7 +34,7 @@ import numpy as np
 from quorate import kernels
 from quorate.kernels import Floats
 from quorate.labels import Labels
-from quorate.model import AnyPhase, Method, Opening, Phase, by_worker, dense
+from quorate.model import AnyPhase, Method, Opening, Phase, Room, by_worker, dense
 from quorate.models import dirichlet
 from quorate.models.subtypes import Stats, SubtypeModel
 from quorate.options import option
@@ -98,6 +98,10 @@ class TwoKinds(SubtypeModel[Params, Stats]):
         " found.",
         at_least=LEAST_PSEUDO_COUNT,
     )
+
+    def room(self, n_workers: int, n_classes: int) -> Room:
+        rows = KINDS * n_classes**2
+        return Room(2 * rows, rows, 2 * rows)
 
     # Where it begins: the vote, with kinds by how far voters agree.
 
