@@ -408,7 +408,7 @@ def add(total: Any, stats: Any) -> Any:
 
 
 RUNS = 32  # or more, with very many blocks; enough for a slower core to get fewer
-RUNS_OF_LARGE = 8  # at most, where tables are large: sums of some wait for those of others
+RUNS_OF_LARGE = 8  # the same where tables are large: sums of some wait for those of others
 WORTH_A_TABLE = 2  # labels for each row of a table that is made for them
 LARGE_TABLE = 64e6  # bytes of statistics, of which as few as can be are to wait
 
@@ -424,7 +424,8 @@ def run_length(n_blocks: int, labels: Labels) -> int:
     n_labels = n_blocks * (LEAST_BLOCK if n_blocks < FEW_BLOCKS else BLOCK_SIZE)
     height = labels.n_workers * labels.n_classes
     is_large = has_large_tables(labels.n_workers, labels.n_classes)
-    most = RUNS_OF_LARGE if is_large else max(RUNS, n_blocks // RUNS)
+    few, blocks = (RUNS_OF_LARGE, 4 * RUNS) if is_large else (RUNS, RUNS)
+    most = max(few, n_blocks // blocks)
     n_runs = min(most, max(1, n_labels // (WORTH_A_TABLE * height)))
     even = 1 << (n_runs.bit_length() - 1)
     return -(-n_blocks // even)

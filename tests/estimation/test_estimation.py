@@ -179,7 +179,7 @@ def test_interval_leaves_out_part_of_what_answers_do_not_show() -> None:
     shown = calibration.mean_of_rows(found.shown, found.log_weight)
     unseen = variance - 2.5 * shown
     mean, of_mean = answers.alone()
-    towards = np.sqrt(40 / 60 / 4 * unseen / (of_mean - shown))
+    towards = np.sqrt(40 / 100 / 3 * unseen / (of_mean - shown))
     got = by_what_is_shown(allowed, found, found.log_weight, answers, 0.95)
     assert unseen > 0.9 * variance
     assert got.estimate == pytest.approx(0.45 + towards * (mean - 0.45))

@@ -17,7 +17,7 @@ is too small now and then,
 instead of D. And it goes a share k of the way to the mean of the answers alone, whose variance is
 A, by which that of its place is e U more:
 
-    k = sqrt(e U / (A - S)),   e = n / (n + 20) / 4                                          (3)
+    k = sqrt(e U / (A - S)),   e = n / (n + 60) / 3                                          (3)
 
 That mean has no error of the score in it. Without (3) an interval as narrow as (2) would hold too
 seldom just where as many errors are possible as remain unseen by chance: they would all be on the
@@ -47,7 +47,7 @@ from quorate.special import ndtri
 ENOUGH = 5  # known answers of either kind, so that errors of either kind could have been seen
 CAUTION, CAUTION_OF_PLANS = 2.5, 2.0  # times the variance that is shown, which may be too little
 NOT_KEPT = 0.4  # of the variance that is allowed for and not shown
-LEANING, HALF_OF_IT = 1 / 4, 20.0  # of it, as variance of the place; half with so many answers
+LEANING, HALF_OF_IT = 1 / 3, 60.0  # of it, as variance of the place; half with so many answers
 LEAST = 1e-12
 
 
