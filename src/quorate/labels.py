@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -259,11 +260,15 @@ class Labels:
 
     def repeats(self) -> NDArray[np.integer]:
         """Indices of the labels of a task that the same worker had labelled before."""
-        found = [np.empty(0, dtype=self.indptr.dtype)]
-        for block in self.blocks(max(LEAST_BLOCK, self.n_workers)):  # sorted in a cache
-            start = self.indptr[block.first_task - self.first_task]
-            found.append(start + block._repeats_by_worker())
-        return np.concatenate(found)
+        blocks = list(self.blocks(max(LEAST_BLOCK, self.n_workers)))  # each is sorted in a cache
+        starts = self.indptr[[block.first_task - self.first_task for block in blocks]]
+        if len(blocks) < 2:
+            of_each = [block._repeats_by_worker() for block in blocks]
+        else:
+            with ThreadPoolExecutor(2) as pool:
+                of_each = list(pool.map(Labels._repeats_by_worker, blocks))
+        none = np.empty(0, dtype=self.indptr.dtype)
+        return np.concatenate([none, *map(np.add, starts, of_each)])
 
     def _repeats_by_worker(self) -> NDArray[np.integer]:
         place = np.arange(self.n_labels, dtype=self.indptr.dtype)
