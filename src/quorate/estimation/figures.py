@@ -21,8 +21,9 @@ A, by which that of its place is e U more:
 
 That mean has no error of the score in it. Without (3) an interval as narrow as (2) would hold too
 seldom just where as many errors are possible as remain unseen by chance: they would all be on the
-same side of it. Neither is done with fewer than five answers of either kind. As level and slope are
-learned from n answers, D is 2 / n more to begin with.
+same side of it. Neither is done where fewer than five of n answers would be of either kind (of a
+plan, whose answers count unevenly, ten). As level and slope are learned from n answers, D is 2 / n
+more to begin with.
 
 Where these tasks are themselves a sample, and it is the mean over all others like them that is
 asked for, the chance of which tasks these are is added: with V the variance of a value, distances
@@ -44,11 +45,20 @@ from quorate.estimation.calibration import (
 from quorate.kernels import Floats
 from quorate.special import ndtri
 
-ENOUGH = 5  # known answers of either kind, so that errors of either kind could have been seen
-CAUTION, CAUTION_OF_PLANS = 2.5, 2.0  # times the variance that is shown, which may be too little
 NOT_KEPT = 0.4  # of the variance that is allowed for and not shown
 LEANING, HALF_OF_IT = 1 / 3, 60.0  # of it, as variance of the place; half with so many answers
 LEAST = 1e-12
+
+
+class Doubt(NamedTuple):
+    """From how many answers of either kind on the interval goes by what is shown, and how many
+    times the variance that is shown counts, which by chance may be too small."""
+
+    enough: float
+    caution: float
+
+
+EVEN, PLANNED = Doubt(5, 2.5), Doubt(10, 1.75)
 
 
 class Interval(NamedTuple):
@@ -114,16 +124,14 @@ def by_what_is_shown(
 ) -> Interval:
     """The interval without part of what it allows for and the answers do not show (2), and nearer
     to what they say alone (3)."""
-    fewest = min(answers.value.sum(), (1 - answers.value).sum())
-    if fewest < ENOUGH or not allowed.width:
+    doubt, n = PLANNED if answers.by_plan else EVEN, len(answers.value)
+    alone, of_alone = answers.alone() if n else (0.0, 0.0)
+    if round(n * min(alone, 1 - alone), 9) < doubt.enough or not allowed.width:
         return allowed
     shown = mean_of_rows(found.shown, log_weight)
     variance = (allowed.width / 2 / float(ndtri(0.5 + level / 2))) ** 2
-    caution = CAUTION_OF_PLANS if answers.by_plan else CAUTION
-    unseen = max(variance - caution * shown, 0.0)
+    unseen = max(variance - doubt.caution * shown, 0.0)
     narrower = np.sqrt(1 - NOT_KEPT * unseen / variance)
-    alone, of_alone = answers.alone()
-    n = len(answers.value)
     leaning = LEANING * n / (n + HALF_OF_IT)
     towards = np.sqrt(min(leaning * unseen / max(of_alone - shown, LEAST), 1.0))
     estimate = allowed.estimate + towards * (alone - allowed.estimate)
